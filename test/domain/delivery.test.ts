@@ -8,6 +8,7 @@ import {
   DELIVERY_SLOTS,
   decideRetry,
   deliveryRecord,
+  LEASE_MS,
   leaseExpired,
   RETRY_DELAY_MS_MAX,
   scheduleOf,
@@ -43,6 +44,7 @@ describe('delivery after an attempt', () => {
     [4, 'dead_letter', null],
   ] as const)(
     'delivery that fails after %i earlier attempts has the status %s and the next backoff',
+    { tags: ['retry-schedule/1', 'deliveries/1'] },
     (attempts, status, next) => {
       expect(applyAttempt(standing({ attempt_count: attempts }), bySchedule, failure, NOW)).toMatchObject({
         status,
@@ -54,6 +56,7 @@ describe('delivery after an attempt', () => {
 
   it.each(['failed', 'dead_letter', 'delivered'] as const)(
     'failed manual retry restores status and due time of a %s delivery',
+    { tags: 'manual-retries/2' },
     (status) => {
       const row = standing({ attempt_count: 2, resume_status: status, next_attempt_at: 77 })
       expect(applyAttempt(row, byHand, failure, NOW)).toMatchObject({
@@ -65,7 +68,7 @@ describe('delivery after an attempt', () => {
     },
   )
 
-  it('successful attempt makes the delivery delivered, whatever its status at that time', () => {
+  it('successful attempt makes the delivery delivered, whatever its status', { tags: 'webhook-removal/3' }, () => {
     for (const row of [
       standing(),
       standing({ status: 'cancelled', cancel_reason: 'webhook_deleted', lease_until: null }),
@@ -145,12 +148,13 @@ describe('slots of an account', () => {
     [1, 0, 1],
     [0, 0, 0],
     [0, 1, 0],
-  ])('with %i free slots an account that holds %i may take %i', (free, held, more) =>
+  ])('with %i free slots an account that holds %i may take %i', { tags: 'delivery-slots/1' }, (free, held, more) =>
     expect(slotsFor(free, held)).toBe(more),
   )
 })
 
-it('longest delay before an attempt is an hour, and deliveries are kept for 30 days', () => {
+it('attempt is delayed for up to an hour, leased for 30 s, kept 30 days', { tags: 'delivery-attempts/3' }, () => {
+  expect(LEASE_MS).toBe(30_000)
   expect(RETRY_DELAY_MS_MAX).toBe(3_600_000)
   expect(DELIVERY_RETENTION_MS).toBe(30 * 86_400_000)
 })
@@ -160,6 +164,7 @@ describe('manual retry', () => {
 
   it.each(['pending', 'delivering', 'failed', 'dead_letter', 'delivered', 'cancelled'] as const)(
     'manual retry of a delivery with the status %s is refused unless failed or dead_letter',
+    { tags: 'manual-retries/2' },
     (status) => {
       const may = status === 'failed' || status === 'dead_letter'
       const refused = { ok: false, code: 'DELIVERY_NOT_RETRYABLE', details: { status } }

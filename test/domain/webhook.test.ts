@@ -21,7 +21,7 @@ const decide = (change: Partial<WebhookRequest> = {}, before: ClearWebhook | nul
   decideWebhook(before, updates, { ...request, ...change }, 'generated', NOW)
 
 describe('decision about a set-webhook call', () => {
-  it('first webhook gets the generated secret, no allowed IPs and 40 connections', () => {
+  it('first webhook has the generated secret, no allowed IPs, 40 connections', { tags: 'webhook-settings/4' }, () => {
     expect(decideWebhook(null, null, request, 'generated', NOW)).toEqual({
       webhook: { url: request.url, secret: 'generated', allowedIps: [], maxConnections: 40 },
       allowedUpdates: null,

@@ -32,6 +32,7 @@ async function startListener(first: RawResponse, timeoutMs?: number) {
 describe('the listener', () => {
   test.each(Object.entries(invalidResponses))(
     'the listener responds 502 and records the reason if the application sends: %s',
+    { tags: 'application-responses/1' },
     async (_name, response) => {
       const { url, emitted, recorded, close } = await startListener(response)
       expect((await deliver(url, 1)).status).toBe(502)

@@ -11,7 +11,7 @@ function first(duplicates: Duplicates<string>, id = '1', body = one) {
   return admission as FirstDelivery<string>
 }
 
-test('Duplicates reports a duplicate of a successful delivery as done', () => {
+test('Duplicates reports a duplicate of a successful delivery as done', { tags: 'signatures/1' }, () => {
   const duplicates = new Duplicates<string>()
   first(duplicates).settle('done', true)
   expect(duplicates.admit('1', one)).toEqual({ kind: 'done' })

@@ -12,7 +12,7 @@ function contentOf(dir: string): Map<string, string> {
   return new Map(inbox.find({}).map(({ id }) => [id, JSON.stringify(inbox.read(id))]))
 }
 
-test('a flipped bit in an inbox file harms one line, reported if malformed', { tags: 'inbox-damage/1' }, async () => {
+test('a flipped bit in an inbox harms one line, reported if unparsable', { tags: 'inbox-damage/1' }, async () => {
   const dir = temporaryDir()
   const bodies = [Buffer.from('{"update_id":1,"text":"Grüße"}'), Buffer.from([0, 255, 10, 13]), Buffer.alloc(0)]
   await writeInbox(
@@ -56,7 +56,7 @@ test('a flipped bit in an inbox file harms one line, reported if malformed', { t
   expect(new Inbox(dir).find({}).map(({ id }) => id)).toContain('2-1')
 })
 
-test('an inbox file cut at any byte returns its complete lines, no damage', { tags: 'inbox-files/2' }, async () => {
+test('an inbox file cut at any byte returns complete lines without damage', { tags: 'inbox-files/2' }, async () => {
   const whole = temporaryDir()
   const writer = new InboxWriter(whole)
   const ends: number[] = []

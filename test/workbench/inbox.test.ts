@@ -125,7 +125,7 @@ test('an inbox reader immediately returns written deliveries with responses, by 
   await writer.close()
 })
 
-test('the folder of an inbox has mode 0700 and each of its files mode 0600', async () => {
+test('the folder of an inbox has mode 0700 and each of its files mode 0600', { tags: 'inbox-files/1' }, async () => {
   const dir = join(temporaryDir(), 'a', 'inbox')
   const writer = new InboxWriter(dir)
   await writer.recordDelivery(delivery(1))
@@ -139,7 +139,7 @@ test('the folder of an inbox has mode 0700 and each of its files mode 0600', asy
   for (const name of readdirSync(dir)) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600)
 })
 
-test('two inbox writers use separate files, and a writer without deliveries leaves its file', async () => {
+test('two inbox writers use separate files, also one without deliveries', { tags: 'inbox-files/1' }, async () => {
   const dir = temporaryDir()
   const [one, other, third] = [new InboxWriter(dir), new InboxWriter(dir), new InboxWriter(dir)]
   const given = [await one.recordDelivery(delivery(1)), await other.recordDelivery(delivery(2))]
@@ -155,7 +155,7 @@ test('two inbox writers use separate files, and a writer without deliveries leav
   expect(inbox.read('1-1')?.responses).toHaveLength(1)
 })
 
-test('an inbox writer keeps refused deliveries in a separate file, which it empties at a limit', async () => {
+test('an inbox writer keeps refused deliveries in a file with a limit', { tags: 'refused-deliveries/1' }, async () => {
   const dir = temporaryDir()
   const writer = new InboxWriter(dir, { deliveries: 3, bytes: 10_000 })
   const verdicts = { verdicts: ['refused'] as const }
@@ -238,7 +238,7 @@ test('clearInbox() removes only inbox files, and leaves the last one empty', asy
 test.each([
   ['without a time', undefined, []],
   ['before a time', 1_800_000_000_002, ['1-2']],
-])('clearInbox() %s keeps what open writers record later, under new ids', async (_name, before, kept) => {
+])('clearInbox() %s keeps later deliveries, with new ids', { tags: 'inbox-files/3' }, async (_name, before, kept) => {
   const dir = temporaryDir()
   const [writer, idle] = [new InboxWriter(dir), new InboxWriter(dir)]
   await writer.recordDelivery(delivery(1))
@@ -273,6 +273,7 @@ const listed = (dir: string) =>
 
 test.each([1, 2, 7, 12, 20, 21])(
   'clearInbox() before time %i removes earlier deliveries and leaves the others unchanged',
+  { tags: 'inbox-files/3' },
   async (time) => {
     const dir = temporaryDir()
     await recordAt(dir, 1, 20)

@@ -77,7 +77,7 @@ test.each([
   ['update_id_mismatch', updateBody(1), signed(updateBody(1), 2)],
   ['body_not_json', Buffer.from('{'), signed(Buffer.from('{'), 1)],
   ['body_without_update_id', Buffer.from('{}'), signed(Buffer.from('{}'), 1)],
-])('the listener refuses a delivery with 401 %s, records it and does not forward it', async (reason, body, headers) => {
+])('the listener gives 401 %s and only records a delivery', { tags: 'listener/1' }, async (reason, body, headers) => {
   const app = vi.fn(async () => emptyResponse(200))
   const { url, emitted, dir, close } = await listening({ app })
   const response = await post(url, body, headers)
@@ -198,7 +198,7 @@ test('the forwarder tries both ::1 and 127.0.0.1 for a loopback URL', async () =
   expect((await send.send(new URL(`http://[::1]:${four.url.port}/`), it)).status).toBe(200)
 })
 
-test('the forwarder returns 504 for a slow response and 502 for a broken or oversized one', async () => {
+test('the forwarder returns 504 for a slow response, 502 for a bad one', { tags: 'listener/2' }, async () => {
   const silent = createServer(() => {})
   const broken = createServer((request) => request.socket.destroy())
   const halting = createServer((_request, response) => response.writeHead(200, { 'Content-Length': 9 }).write('half'))
@@ -233,7 +233,7 @@ test('the forwarder opens a new connection after the application has restarted',
   second.closeAllConnections()
 })
 
-test('the forwarder does not resend a delivery if a reused connection breaks', async () => {
+test('the forwarder does not resend a delivery if a reused connection breaks', { tags: 'listener/2' }, async () => {
   const paths: string[] = []
   const app = createServer((request, response) => {
     const second = paths.push(request.url ?? '') === 2
@@ -250,7 +250,7 @@ test('the forwarder does not resend a delivery if a reused connection breaks', a
   ])
 })
 
-test('the forwarder sends body and headers byte for byte, without hop-by-hop headers', async () => {
+test('the forwarder sends body and end-to-end headers byte for byte', { tags: 'listener/2' }, async () => {
   let seen: { raw: string[]; body: Buffer } | undefined
   const app = createServer(async (request, response) => {
     const chunks = await chunksOf(request)
@@ -296,7 +296,7 @@ test('the forwarder sends a chunked delivery with Content-Length', async () => {
   expect(seen).toEqual([['Host', 'a:1', 'X-B', '2', 'Content-Length', '3', 'Connection', 'keep-alive']])
 })
 
-test('endToEnd() replaces Host by the name of a remote application at the same position', () => {
+test('endToEnd() replaces Host by the name of a remote application in the same place', { tags: 'listener/2' }, () => {
   expect(endToEnd(['X-A', '1', 'HOST', 'a:1', 'X-B', '2'], 'shop.example')).toEqual([
     'X-A',
     '1',
@@ -318,7 +318,7 @@ test('the listener responds 408 and closes if a sender never completes its heade
   }
 })
 
-test('the listener forwards a duplicate of a failed delivery; to any other it only responds 200', async () => {
+test('the listener forwards a duplicate only of a failed delivery', { tags: 'repeated-deliveries/1' }, async () => {
   const app = await application((index) => (index === 0 ? 500 : 201))
   const send = forwarder()
   const { url, emitted } = await listening({ app: (it) => send.send(app.url, it) })
@@ -329,7 +329,7 @@ test('the listener forwards a duplicate of a failed delivery; to any other it on
   expect((await emitted(4)).map((it) => it.verdict)).toEqual(['ok', 'ok', 'duplicate', 'duplicate'])
 })
 
-test('the listener sends the response of a delivery in flight to its duplicates too', async () => {
+test('the listener sends duplicates in flight the same response', { tags: 'repeated-deliveries/1' }, async () => {
   for (const status of [202, 503]) {
     const appResponse = gate<AppResponse>()
     const passed = gate()
@@ -355,7 +355,7 @@ test('the listener sends the response of a delivery in flight to its duplicates 
   }
 })
 
-test('the listener forwards a delivery that reuses an id for another body and marks it id_reused', async () => {
+test('the listener forwards another body with a used id as id_reused', { tags: 'repeated-deliveries/1' }, async () => {
   const app = await application()
   const send = forwarder()
   const { url, emitted } = await listening({ app: (it) => send.send(app.url, it) })
@@ -368,7 +368,7 @@ test('the listener forwards a delivery that reuses an id for another body and ma
   expect(app.bodies).toHaveLength(2)
 })
 
-test('the listener records a delivery in the inbox before it forwards the delivery', async () => {
+test('the listener records a delivery in the inbox before it forwards it', { tags: 'inbox-files/2' }, async () => {
   const counts: number[] = []
   const running = await listening({
     app: async () => {
@@ -458,7 +458,7 @@ test('the listener forwards and emits a delivery even if its sender disconnects 
   expect(verdicts(await emitted(1))).toEqual([['ok', null, 200]])
 })
 
-test('the listener accepts a signed delivery while 300 slow connections are open', async () => {
+test('the listener accepts a delivery beside 300 slow connections', { tags: 'refused-deliveries/1' }, async () => {
   const { url, port, emitted } = await listening()
   const heads = ['', 'POST / HTTP/1.1\r\nHo', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{']
   // The listener must not close the connection of a sender with a verified delivery.
@@ -475,8 +475,10 @@ test('the listener accepts a signed delivery while 300 slow connections are open
       sent.end(body)
     })
   expect(await status(1, proven)).toEqual([200, false])
+  let closed = 0
   for (let count = 0; count < 300; count++) {
     const socket = connect(port, '127.0.0.1').on('error', () => {})
+    socket.on('close', () => closed++)
     onTestFinished(() => void socket.destroy())
     await once(socket, 'connect')
     socket.write(heads[count % 3] as string)
@@ -484,4 +486,6 @@ test('the listener accepts a signed delivery while 300 slow connections are open
   expect(await status(2, new Agent())).toEqual([200, false])
   expect(await status(3, proven)).toEqual([200, true])
   expect((await emitted(3)).map(({ verdict }) => verdict)).toEqual(['ok', 'ok', 'ok'])
+  // The 256 newest stay open, and one more made room for the sender.
+  await expect.poll(() => closed).toBe(45)
 })

@@ -123,7 +123,7 @@ test('a dead letter has the last outcome; if it cannot be recorded, the deliveri
   expect(full).toMatchObject({ end: 'Disk full.', calls: 'poll:- 7:200 8:null confirm:8' })
 })
 
-test('retries wait for each delay in order, and then repeat the last one', async () => {
+test('retries wait for each delay in order, then repeat the last one', { tags: 'polled-deliveries/1' }, async () => {
   const { notices } = await delivered({ polls: [found(7)], statuses: [500, 500, 500], delaysMs: [1, 2] })
   expect(notices.map((it) => it.replace('Update 7 failed at attempt ', ''))).toEqual([
     '1; the next one is in 1 ms.',

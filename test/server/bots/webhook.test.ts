@@ -40,7 +40,7 @@ async function botOf() {
 }
 
 describe('webhook settings', () => {
-  it('webhook set returns a redacted URL and a generated secret that no later call shows', async () => {
+  it('webhook set returns a redacted URL, and a new secret only once', { tags: 'webhook-settings/3' }, async () => {
     const { set, info } = await botOf()
     const first = await set()
     expect(first.data).toEqual({
@@ -88,7 +88,7 @@ describe('webhook settings', () => {
     expect([reset.allowed_ips, reset.allowed_updates.length]).toEqual([[], 5])
   })
 
-  it('webhook set checks the form before the bot, and the bot before the DNS lookup', async () => {
+  it('webhook set checks form, bot, then DNS addresses', { tags: ['webhook-urls/1', 'webhook-urls/3'] }, async () => {
     const { tenant } = await botOf()
     const stranger = await botOf()
     const pending = await tenant.appliedBot()
@@ -109,7 +109,7 @@ describe('webhook settings', () => {
     }
   })
 
-  it('webhook set names the non-public entry of allowed_ips and refuses a host outside the list', async () => {
+  it('webhook set refuses non-public allowed_ips, and hosts outside them', { tags: 'webhook-settings/4' }, async () => {
     const { set } = await botOf()
     const invalid = await set({ allowed_ips: ['93.184.215.14', '10.0.0.0/8'] })
     expect([invalid.status, invalid.code]).toEqual([400, 'VALIDATION_FAILED'])
@@ -143,7 +143,7 @@ describe('webhook settings', () => {
     expect((await tenant.console(contract.bots.get, { botId })).data.webhook).toBeNull()
   })
 
-  it('webhook set is refused if a poll starts during the DNS lookup', async () => {
+  it('webhook set is refused if a poll starts during the DNS lookup', { tags: 'webhook-settings/2' }, async () => {
     const { bot, set } = await botOf()
     during = () => server.deps.polls.open(bot.id)
     expect((await set()).code).toBe('POLLING_ACTIVE')

@@ -114,7 +114,7 @@ it('attempt with its response is in the log after the store holds the result', a
   expect(shown.request.headers).toContainEqual([webhookHeaders.signature, sent])
 })
 
-it('attempt has the first 16 KiB of a response body that is longer', async () => {
+it('attempt has the first 16 KiB of a response body that is longer', { tags: 'delivery-attempts/2' }, async () => {
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
   receiver.respond = () => ({ status: 200, headers: {}, body: 'x'.repeat(20_000) })

@@ -173,7 +173,17 @@ describe('slow receiver', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true])
   })
 
-  it('DNS lookup and connection of a delivery share one time limit', async () => {
+  it('delivery without a response fails after 15 s by default', { tags: 'delivery-attempts/1' }, async () => {
+    vi.useFakeTimers(faked)
+    const sent = settled(senderFor({ lookup: () => new Promise(() => {}) }).send('https://hooks.example.com/'))
+    vi.advanceTimersByTime(14_999)
+    expect(await sent.isSettled()).toBe(false)
+    vi.advanceTimersByTime(1)
+    expect(await sent.isSettled()).toBe(true)
+    expect(await sent.result).toMatchObject({ error: { code: 'lookup_timeout' }, durationMs: 15_000 })
+  })
+
+  it('DNS lookup and connection of a delivery share one time limit', { tags: 'delivery-attempts/2' }, async () => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const { send } = senderFor({
       ...internet(port).options,
@@ -191,7 +201,7 @@ describe('endless response body', () => {
   it.each([
     [200, null],
     [500, { code: 'http_status' }],
-  ])('delivery ends with the outcome of status %i although the response body never ends', async (status, error) => {
+  ])('delivery ends with status %i before an endless body', { tags: 'delivery-attempts/2' }, async (status, error) => {
     const { send, url, connections } = await rawReceiver((socket) => {
       socket.write(`HTTP/1.1 ${status} X\r\n\r\n`)
       trickle(socket, 'abc')

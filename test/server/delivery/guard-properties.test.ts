@@ -87,7 +87,7 @@ describe('IPv4 address guard', () => {
     )
   })
 
-  it('forbidden IPv4 address is refused in every notation', () => {
+  it('forbidden IPv4 address is refused in every notation', { tags: 'webhook-urls/1' }, () => {
     fc.assert(
       fc.property(
         forbiddenIpv4.chain((address) => waysToWrite(address)),

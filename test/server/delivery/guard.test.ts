@@ -17,7 +17,7 @@ const hostile = Object.entries(hostileUrls).flatMap(([reason, urls]) =>
   urls.map((url): [string, string] => [reason, url]),
 )
 
-test.each(hostile)('URL is refused for %s: %j', { tags: ['webhook-urls/2', 'webhook-urls/3'] }, (reason, url) => {
+test.each(hostile)('webhook URL is refused: %s, %j', { tags: ['webhook-urls/1', 'webhook-urls/2'] }, (reason, url) => {
   expect(checkUrl(url.replaceAll('PORT', '8787'))).toEqual({ ok: false, reason })
 })
 

@@ -28,7 +28,7 @@ function heldResponses() {
 const textOf = ({ body }: Received) => (JSON.parse(body.toString()) as { message?: { text: string } }).message?.text
 
 describe('order of deliveries', () => {
-  it('updates of a chat are delivered one at a time by id, concurrently with other chats', async () => {
+  it('updates of each chat are delivered one at a time, by ascending id', { tags: 'delivery-order/1' }, async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldResponses()
@@ -222,7 +222,7 @@ describe('stopping worker', () => {
     await scene.untilStatus(2, 'delivered')
   })
 
-  it('stopping delivery worker aborts attempts after its grace period; they are retried later', async () => {
+  it('stopping worker aborts attempts after its grace, to be retried', { tags: 'delivery-attempts/3' }, async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.respond = () => new Promise(() => {})

@@ -68,23 +68,20 @@ describe('resolver that alternates between a public and a loopback address', () 
   it.each([
     ['public, then loopback addresses', [publicAddress, '127.0.0.1', publicAddress, '127.0.0.1']],
     ['loopback, then public addresses', ['127.0.0.1', publicAddress, '127.0.0.1', publicAddress]],
-  ])(
-    'delivery connects only to a public address of its own lookup if the resolver returns %s',
-    async (_, addresses) => {
-      const { port } = await tlsReceiver(hooksExampleCom)
-      const untouched = await untouchedListener()
-      const { dialled, options } = internet(port)
-      const left = [...addresses]
-      const { send } = senderFor({ ...options, lookup: async () => [left.shift() ?? ''] })
-      const results: unknown[] = []
-      for (const _address of addresses) results.push((await send(`https://hooks.example.com:${untouched.port}/`)).error)
-      expect(results.map((error) => error === null)).toEqual(addresses.map((address) => address === publicAddress))
-      expect(left).toEqual([])
-      // The sender connects once, to the checked address instead of the name, and reuses the connection.
-      expect(dialled).toEqual([`${publicAddress} ${untouched.port}`])
-      expect(untouched.connections()).toBe(0)
-    },
-  )
+  ])('delivery connects only to a public address: lookup of %s', { tags: 'webhook-urls/5' }, async (_, addresses) => {
+    const { port } = await tlsReceiver(hooksExampleCom)
+    const untouched = await untouchedListener()
+    const { dialled, options } = internet(port)
+    const left = [...addresses]
+    const { send } = senderFor({ ...options, lookup: async () => [left.shift() ?? ''] })
+    const results: unknown[] = []
+    for (const _address of addresses) results.push((await send(`https://hooks.example.com:${untouched.port}/`)).error)
+    expect(results.map((error) => error === null)).toEqual(addresses.map((address) => address === publicAddress))
+    expect(left).toEqual([])
+    // The sender connects once, to the checked address instead of the name, and reuses the connection.
+    expect(dialled).toEqual([`${publicAddress} ${untouched.port}`])
+    expect(untouched.connections()).toBe(0)
+  })
 
   it('webhook connection is not reused after the host name resolves to another address', async () => {
     const { port } = await tlsReceiver(hooksExampleCom)
@@ -99,6 +96,7 @@ describe('resolver that alternates between a public and a loopback address', () 
 describe('peer address of an open socket', () => {
   it.each(['127.0.0.1', '::1', '10.0.0.1', '::ffff:93.184.216.34'])(
     'sender writes no bytes to a socket whose peer is %s',
+    { tags: 'webhook-urls/5' },
     async (peer) => {
       const received: Buffer[] = []
       const connections: Socket[] = []
@@ -133,7 +131,7 @@ describe('allowed_ips of a bot', () => {
     expect(dialled).toHaveLength(1)
   })
 
-  it('delivery to a host name fails if one of its addresses is outside allowed_ips', async () => {
+  it('delivery fails if one address of its host is outside allowed_ips', { tags: 'webhook-settings/4' }, async () => {
     const { dialled, options } = internet(1)
     const { send } = senderFor({ ...options, lookup: async () => [publicAddress, '2606:4700::1'] })
     const result = await send('https://hooks.example.com/', { allowedIps: ['93.184.216.0/24'] })
@@ -160,7 +158,7 @@ describe('redirect of a delivery', () => {
   )
 })
 
-test('sender ignores the proxy variables of the environment', async () => {
+test('sender ignores the proxy variables of the environment', { tags: 'webhook-urls/5' }, async () => {
   const { send, url } = await httpReceiver((_request, response) => response.end())
   const untouched = await untouchedListener()
   const names = [

@@ -194,7 +194,7 @@ describe('TLS of a delivery', () => {
     expect(await send('https://hooks.example.com.:8443/')).toMatchObject({ error: null })
   })
 
-  it('self-signed TLS certificate is refused even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
+  it('self-signed certificate fails with NODE_TLS_REJECT_UNAUTHORIZED=0', { tags: 'delivery-attempts/1' }, async () => {
     const { send, url } = await tlsReceiver(selfSigned)
     // Suppress Node's warning about the variable.
     const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})

@@ -30,7 +30,7 @@ function hangingReceivers(scene: DeliveryScene) {
 }
 
 describe('delivery slots', () => {
-  it('account uses at most a quarter of the delivery slots while other accounts deliver', async () => {
+  it('account uses at most a quarter of the slots while others deliver', { tags: 'delivery-slots/1' }, async () => {
     const scene = await DeliveryScene.open({ started: false })
     const hanging = hangingReceivers(scene)
     const slow = await newTenant(scene.server)
@@ -65,7 +65,7 @@ describe('delivery slots', () => {
     expect(slow.map(hanging.heldBy)).toEqual([2, 1, 1])
   })
 
-  it('number of concurrent attempts never exceeds the slots, however many accounts deliver', async () => {
+  it('concurrent attempts never exceed the slots, whoever delivers', { tags: 'delivery-slots/1' }, async () => {
     const scene = await DeliveryScene.open({ started: false })
     const hanging = hangingReceivers(scene)
     for (let n = 0; n < 6; n++) await hanging.bots(await newTenant(scene.server), 1, 1)

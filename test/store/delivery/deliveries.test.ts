@@ -93,7 +93,7 @@ describe('lists of deliveries', () => {
     expect(unusedParameters(await stepsOf(store, () => deliveries.listAll({})))).toEqual([])
   })
 
-  it('delivery shows its latest 100 attempts, oldest first, and none of another delivery', async () => {
+  it('delivery shows its own latest 100 attempts, oldest first', { tags: 'deliveries/2' }, async () => {
     await plant('bot_1', 2)
     await plantDelivery('bot_1', 1)
     await plantDelivery('bot_1', 2)
@@ -209,7 +209,7 @@ describe('manual retry', () => {
     await plant('bot_2', 12)
   })
 
-  it('retry finds the delivery of the bot by its id, or by its update id in digits', async () => {
+  it('retry finds the delivery of the bot by its id or its update id', { tags: 'manual-retries/1' }, async () => {
     await plantDelivery('bot_2', 12, { status: 'dead_letter' }, 'dlv_other')
     await plantDelivery('bot_1', 12, { status: 'dead_letter' })
     await plantDelivery('bot_1', 3, { status: 'dead_letter' }, '3_digit_first')

@@ -49,7 +49,7 @@ const inEffect = async () => {
   return found && [unseal(keys, BOT, found.url), unseal(keys, BOT, found.secret)]
 }
 
-it('borrowed webhook has the listener in effect and returns with all settings at the end', async () => {
+it('borrowed webhook leads to the listener, then has all its settings', { tags: 'borrowed-webhooks/1' }, async () => {
   await set(OWN)
   const before = await row()
   expect(await borrow('a', 100)).toBeNull()
@@ -68,7 +68,7 @@ it('bot without a webhook can poll undelivered updates after the lease', async (
   expect(await statuses()).toEqual(['cancelled'])
 })
 
-it('lease ends 30 s after its last renewal, and not before', async () => {
+it('lease ends 30 s after its last renewal, and not before', { tags: 'borrowed-webhooks/1' }, async () => {
   await set(OWN)
   await borrow('a', 100)
   await borrow('a', 120)
@@ -78,7 +78,7 @@ it('lease ends 30 s after its last renewal, and not before', async () => {
   expect(await inEffect()).toEqual([OWN, 'own-secret'])
 })
 
-it('second listener is refused with the holder, and takes over the settings after the lease', async () => {
+it('second listener is refused with the holder until the lease ends', { tags: 'borrowed-webhooks/2' }, async () => {
   await set(OWN)
   const before = await row()
   await borrow('a', 100)
@@ -90,7 +90,7 @@ it('second listener is refused with the holder, and takes over the settings afte
   expect(await row()).toEqual(before)
 })
 
-it('webhook set during a lease is in effect only after the lease', async () => {
+it('webhook set during a lease is in effect only after the lease', { tags: 'borrowed-webhooks/2' }, async () => {
   await borrow('a', 100)
   expect(await set(OWN)).toMatchObject({ delivery_mode: 'webhook', url: 'https://hook.example/…' })
   expect(await inEffect()).toEqual([LISTENER, 'its-secret'])
@@ -100,7 +100,7 @@ it('webhook set during a lease is in effect only after the lease', async () => {
   expect((await row()) as WebhookRow).toMatchObject({ lease: null, lease_until: null })
 })
 
-it('webhook removed during a lease stays removed after it', async () => {
+it('webhook removed during a lease stays removed after it', { tags: 'borrowed-webhooks/2' }, async () => {
   await set(OWN)
   await borrow('a', 100)
   await add()

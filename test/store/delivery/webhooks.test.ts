@@ -104,14 +104,14 @@ describe('settings of a webhook', () => {
     expect(await stored()).toMatchObject({ secret: 'own secret', max_connections: 7 })
   })
 
-  it('webhook set that repeats the settings writes nothing and notifies nobody', async () => {
+  it('webhook set that repeats the settings writes and notifies nothing', { tags: 'webhook-settings/5' }, async () => {
     await set({ secret: 'own secret' })
     const steps = await stepsOf(store, setting({ secret: 'own secret' }, { now: LATER }))
     expect(steps.filter(({ kind }) => kind === 'run' || kind === 'notify')).toEqual([])
     expect(await stored()).toMatchObject({ set_at: NOW })
   })
 
-  it('new settings keep the health of the endpoint, a new URL resets it; both notify the bot', async () => {
+  it('new URL resets the health, other settings keep it; both notify', { tags: 'webhook-settings/5' }, async () => {
     await set()
     await plantHealth()
     expect(await noticesOf(store, setting({ maxConnections: 7 }, { now: LATER }))).toEqual([BOT])
@@ -134,7 +134,7 @@ describe('settings of a webhook', () => {
 })
 
 describe('pending updates of a webhook', () => {
-  it('first set creates the deliveries of pending updates; a later change restarts none', async () => {
+  it('first set creates deliveries of pending updates, a change does not', { tags: 'webhook-settings/5' }, async () => {
     await add()
     await add()
     expect(await set()).toMatchObject({ pending_update_count: 2, dropped_updates: 0 })
@@ -147,7 +147,7 @@ describe('pending updates of a webhook', () => {
     expect((await deliveries()).map(({ status }) => status)).toEqual(['failed', 'pending'])
   })
 
-  it('set that drops pending updates returns their number and notifies the bot', async () => {
+  it('set that drops pending updates returns their number and notifies the bot', { tags: 'deliveries/2' }, async () => {
     await set()
     await add()
     await add()
@@ -158,7 +158,7 @@ describe('pending updates of a webhook', () => {
     expect(await noticesOf(store, setting({}, { dropPending: true }))).toEqual([BOT])
   })
 
-  it('removal keeps pending updates and update types, cancels deliveries and is idempotent', async () => {
+  it('removal keeps updates and types, cancels deliveries, is idempotent', { tags: 'webhook-removal/2' }, async () => {
     await set({ allowedUpdates: ['ping'] })
     await add()
     const polling = { delivery_mode: 'polling', url: null, allowed_updates: ['ping'], dropped_updates: 0 }

@@ -69,7 +69,7 @@ describe('result of an attempt', () => {
     expect(await pending()).toEqual([1])
   })
 
-  it('fifth failure makes the delivery a dead letter, and its update is no longer pending', async () => {
+  it('fifth failure makes a dead letter, whose update is not pending', { tags: 'webhook-removal/2' }, async () => {
     await passes.plant('bot_1', ['a'])
     await passes.sql('update deliveries set attempt_count = 4')
     await record(ended(await passes.claim(), failure))
@@ -291,7 +291,7 @@ describe('expired lease', () => {
   const expire = (now: number, lostBefore = LEASE_UNTIL) =>
     passes.run({ lostBefore, now, bots: new Map(), room: 0, trueNow: lostBefore })
 
-  it('attempt is lost once its lease has ended, and its bot is served', async () => {
+  it('attempt is lost once its lease has ended, and its bot is served', { tags: 'delivery-attempts/3' }, async () => {
     await passes.plant('bot_1', ['a'])
     await passes.claim()
     expect((await expire(NOW, LEASE_UNTIL - 1)).waiting).toEqual(new Map())

@@ -103,7 +103,7 @@ describe('connections of a webhook', () => {
     expect([updateIds(result), result.waiting]).toEqual([[1, 2], new Map()])
   })
 
-  it('failing endpoint gets one delivery at a time', async () => {
+  it('failing endpoint gets one delivery at a time', { tags: 'delivery-order/1' }, async () => {
     await passes.plant('bot_1', ['a', 'b'])
     await passes.sql('update webhooks set failing = 1')
     expect(updateIds(await passes.run())).toEqual([1])

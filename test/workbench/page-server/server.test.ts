@@ -74,7 +74,7 @@ async function pageOf(app?: URL, options: Partial<ListenerOptions> = {}): Promis
 
 const deliveryOf = (line: ActivityLine) => (line.kind === 'delivery' ? line.delivery : undefined)
 
-test('page of a listener streams the inbox and then each delivery as it arrives', async () => {
+test('page of a listener streams the inbox, then arriving deliveries', { tags: 'page-of-a-listener/2' }, async () => {
   const { listener, client } = await pageOf((await application(500)).url)
   await deliver(listener.url, 7)
   const stream = await client.follow('/_platform/v1/activity?follow=true&bodies=true')
@@ -122,7 +122,7 @@ test('page of a listener gets the reference, from which it takes the path of a r
   expect(replay).toMatchObject({ method: 'POST', path: '/_platform/v1/deliveries/:deliveryId/replay' })
 })
 
-test('page of a listener shows why it refused a delivery, as webhook verify --explain does', async () => {
+test('page of a listener shows why it refused, like verify --explain', { tags: 'page-of-a-listener/1' }, async () => {
   const { listener, client } = await pageOf(undefined, { secrets: [secret, 'an-older-secret'] })
   const body = updateBody(8)
   const headers = signed(body, 8)
@@ -272,7 +272,7 @@ test.each([
   ['with an unknown mode', { mode: 'twice' }, 400, 'VALIDATION_FAILED', undefined],
   ['with a body that is not base64', { mode: 'as_sent', body: '{}' }, 400, 'VALIDATION_FAILED', undefined],
   ['with null for the whole order', null, 400, 'VALIDATION_FAILED', undefined],
-])('page of a listener refuses a replay %s', async (_, body, status, code, reason) => {
+])('listener page refuses a replay %s', { tags: 'page-of-a-listener/2' }, async (_, body, status, code, reason) => {
   const { listener, client } = await pageOf()
   await deliver(listener.url, 7)
   const refused = await client.send('POST', '/_platform/v1/deliveries/1-1/replay', { body })
@@ -281,7 +281,7 @@ test.each([
   expect(refused.body).toMatchObject({ message: expect.stringContaining('--forward-to'), details: { reason } })
 })
 
-test('page of a listener refuses to sign without a secret, or without an update id', async () => {
+test('page of a listener refuses to sign without secret or update id', { tags: 'page-of-a-listener/2' }, async () => {
   const app = await application()
   const unverified = await pageOf(app.url, { secrets: [] })
   await deliver(unverified.listener.url, 7)
@@ -389,6 +389,7 @@ test('page of a listener sets no cookie, and serves its files without a token', 
 
 test.each(['/', '/_platform/v1/vouchers', '/_platform/v2/deliveries', '/_platform/v1/deliveries/2-9'])(
   'page of a listener responds to GET %s with 404',
+  { tags: 'page-of-a-listener/1' },
   async (path) => {
     const { client } = await pageOf()
     const { status, headers } = await client.send('GET', path)

@@ -62,6 +62,7 @@ const isFirstDelay = (run: ProbeContext, ms: number) =>
 
 export const signatures = [
   signature.specified(
+    1,
     'headers',
     'A delivery has the headers X-Platform-Signature-V2, X-Platform-Timestamp and X-Platform-Update-Id.',
     async (run) => {
@@ -71,26 +72,23 @@ export const signatures = [
     },
   ),
   signature.partly(
+    2,
     'signature',
     'The signature is HMAC-SHA256 of timestamp, dot and raw body with the secret, in 64 lower-case hex digits.',
     (run) => isSigned(run),
   ),
-  signature.partly(
-    'signature-of-bytes',
-    'The signature of a body with other letters than ASCII covers its bytes.',
-    async (run) => {
-      await delivered(run)
-      const metadata = { origin: 'conform: é, \u2615, \u{1f600}' }
-      return isSigned(run, (await firstArrival(run, await webhook(run), undefined, { metadata })) ?? noArrival(run))
-    },
-  ),
-  signature('timestamp', 'The timestamp is the time of the attempt in Unix seconds.', async (run) => {
+  signature.partly(1, 'signature-of-bytes', 'The signature covers the bytes of letters beyond ASCII.', async (run) => {
+    await delivered(run)
+    const metadata = { origin: 'conform: é, \u2615, \u{1f600}' }
+    return isSigned(run, (await firstArrival(run, await webhook(run), undefined, { metadata })) ?? noArrival(run))
+  }),
+  signature(2, 'timestamp', 'The timestamp is the time of the attempt in Unix seconds.', async (run) => {
     const { timestamp } = await signed(run)
     if (timestamp === undefined) run.notApplicable('Needs the header X-Platform-Timestamp.')
     const isNear = Math.abs(Number(timestamp) - Date.now() / 1000) <= DEFAULT_TOLERANCE_SECONDS
     run.holds(/^\d+$/.test(String(timestamp)) && isNear, 'Unix seconds, at most 300 s from now', timestamp)
   }),
-  signature.partly('update-id', 'X-Platform-Update-Id is the update_id of the body.', async (run) => {
+  signature.partly(3, 'update-id', 'X-Platform-Update-Id is the update_id of the body.', async (run) => {
     const { arrival, updateId } = await signed(run)
     if (updateId === undefined) run.notApplicable('Needs the header X-Platform-Update-Id.')
     run.equals('update id', updateId, String(updateIdOf(arrival)))
@@ -98,7 +96,7 @@ export const signatures = [
 ]
 
 export const retrySchedule = [
-  schedule('first-attempt', 'The first attempt is immediate.', async (run) => {
+  schedule(2, 'first-attempt', 'The first attempt is immediate.', async (run) => {
     const own = await webhook(run)
     const { botId } = await target(run)
     const list = contract.webhook.deliveries
@@ -109,11 +107,13 @@ export const retrySchedule = [
     run.holds(arrival !== undefined, `an attempt within ${ARRIVAL_MS / 1000} s`, 'a delivery without an attempt')
   }),
   schedule.specified(
+    1,
     'next-attempt',
     'The next attempt is due 60 s after the end of the first failed one.',
     async (run) => isFirstDelay(run, delayOf(run, (await failed(run)).record)),
   ),
   schedule.with({ vouchers: 3, waitsMs: ARRIVAL_MS })(
+    2,
     'retry-after',
     'Retry-After of a receiver is ignored.',
     async (run) => {
@@ -126,7 +126,7 @@ export const retrySchedule = [
   ),
   schedule
     .with({ vouchers: 1, waitsMs: FIRST_DELAY_MS + ARRIVAL_MS })
-    .specified('second-attempt', 'The second attempt follows 60 s after the first failed one.', async (run) => {
+    .specified(1, 'second-attempt', 'The second attempt follows 60 s after the first failed one.', async (run) => {
       const own = await webhook(run)
       own.receiver.respond(own.end, () => 500)
       const { id } = await voucher(run)
@@ -142,17 +142,17 @@ export const retrySchedule = [
 const RESPONSE_LIMIT_MS = 15_000
 
 export const deliveryAttempts = [
-  attempt('any-2xx', 'A response of any 2xx status is a success, such as 299.', async (run) => {
+  attempt(2, 'any-2xx', 'A response of any 2xx status is a success, such as 299.', async (run) => {
     const { updateId } = await newEvent(run, await webhook(run), () => 299)
     run.equals('status', (await settled(run, updateId)).status, 'delivered')
   }),
-  attempt('status-of-500', 'A response of 500 is no success.', async (run) => {
+  attempt(2, 'status-of-500', 'A response of 500 is no success.', async (run) => {
     const { status } = (await failed(run)).record
     run.holds(status !== 'delivered', 'another status than delivered', status)
   }),
   attempt
     .with({ vouchers: 1, waitsMs: RESPONSE_LIMIT_MS + ARRIVAL_MS })
-    .specified('time-limit', 'An attempt without a response fails after 15 s.', async (run) => {
+    .specified(1, 'time-limit', 'An attempt without a response fails after 15 s.', async (run) => {
       const { reply, release } = heldResponse(200)
       const own = await webhook(run)
       own.receiver.respond(own.end, reply)
@@ -173,22 +173,22 @@ export const deliveryAttempts = [
 ]
 
 export const deliveryRecords = [
-  deliveries('while-set', 'An update that is created while a webhook is set has a delivery.', async (run) => {
+  deliveries(2, 'while-set', 'An update that is created while a webhook is set has a delivery.', async (run) => {
     const { updateId } = await delivered(run)
     run.holds((await recordOf(run, updateId)) !== undefined, `a delivery of update ${updateId}`, 'none')
   }),
-  deliveries.specified('failed', 'A delivery whose attempt failed is failed, and a retry is due.', async (run) => {
+  deliveries.specified(1, 'failed', 'A delivery whose attempt failed is failed, and a retry is due.', async (run) => {
     const { record } = await failed(run)
     if (record.status === 'delivered') run.notApplicable('Needs a platform for which 500 is no success.')
     const isDue = record.status === 'failed' && record.next_attempt_at !== null
     run.holds(isDue, 'failed, with a next attempt', record.status)
   }),
-  deliveries('attempts', 'The record of a delivery lists its attempts.', async (run) => {
+  deliveries(2, 'attempts', 'The record of a delivery lists its attempts.', async (run) => {
     const { record } = await failed(run)
     const codes = record.attempts.map(({ status_code }) => status_code)
     run.equals('status codes of the attempts', codes, [500])
   }),
-  records.partly('statuses', 'A delivery has one of six statuses.', async (run) => {
+  records.partly(2, 'statuses', 'A delivery has one of six statuses.', async (run) => {
     const { botId } = await target(run)
     const list = run.needs(await run.call(contract.webhook.deliveries, { botId, limit: 100 }), 'a list of deliveries')
     const others = list.items.map(({ status }) => status).filter((status) => !deliveryStatuses.includes(status))

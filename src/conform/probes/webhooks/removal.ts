@@ -75,31 +75,27 @@ const removeWithBody = (run: ProbeContext, botId: string, query: string, drop: b
   }) as Promise<Observed<{ pending_update_count: number }>>
 
 export const webhookRemoval = [
-  settings('idempotent', 'Deleting a webhook twice is a success twice.', async (run) => {
+  settings(1, 'idempotent', 'Deleting a webhook twice is a success twice.', async (run) => {
     const { botId } = await noWebhook(run)
     run.accepts(await removeWebhook(run, botId), 200)
   }),
-  dropping.partly('drop-in-query', 'drop_pending_updates in the query drops the updates that wait.', async (it) =>
+  dropping.partly(1, 'drop-in-query', 'drop_pending_updates in the query drops the updates that wait.', async (it) =>
     drops(it, (botId) => removeWebhook(it, botId, true)),
   ),
-  dropping.partly('drop-in-body', 'drop_pending_updates in the body drops the updates that wait.', async (run) =>
+  dropping.partly(1, 'drop-in-body', 'drop_pending_updates in the body drops the updates that wait.', async (run) =>
     drops(run, (botId) => removeWithBody(run, botId, '', true)),
   ),
-  settings(
-    'different-values',
-    'Different values of drop_pending_updates in query and body are refused with 400.',
-    async (run) => {
-      const own = await webhook(run)
-      own.isSet = false
-      run.refuses(await removeWithBody(run, own.botId, '?drop_pending_updates=true', false), 400)
-    },
-  ),
-  botProbe('cancelled-polled', 'An update whose delivery was cancelled by the deletion can be polled.', async (run) => {
+  settings(1, 'different-values', 'Different values in query and body are refused with 400.', async (run) => {
+    const own = await webhook(run)
+    own.isSet = false
+    run.refuses(await removeWithBody(run, own.botId, '?drop_pending_updates=true', false), 400)
+  }),
+  botProbe(2, 'cancelled-polled', 'An update with a cancelled delivery can be polled.', async (run) => {
     const { updateId } = await cancelled(run)
     const ids = await polledIds(run)
     run.holds(ids.includes(updateId), `update ${updateId}`, ids)
   }),
-  botProbe('delivered-not-polled', 'A delivered update cannot be polled.', async (run) => {
+  botProbe(2, 'delivered-not-polled', 'A delivered update cannot be polled.', async (run) => {
     await sameBot(run)
     const own = await webhook(run)
     const { updateId } = await newEvent(run, own)
@@ -109,61 +105,53 @@ export const webhookRemoval = [
     const { items } = run.needs(await run.call(bots.updates, {}), 'a poll')
     run.holds(!items.some((one) => one.update_id === updateId), 'no such update', `update ${updateId}`)
   }),
-  probe('pending-again', 'If a webhook is set again, a cancelled delivery is attempted again.', async (run) => {
+  probe(2, 'pending-again', 'If a webhook is set again, a cancelled delivery is attempted again.', async (run) => {
     const { arrivals } = await cancelled(run)
     run.holds(arrivals.length >= 2, 'a second attempt', `${arrivals.length} attempt`)
   }),
-  probe('old-attempts', 'Such a delivery counts its attempts from 0 again and lists the old ones too.', async (run) => {
+  probe(2, 'old-attempts', 'Such a delivery counts its attempts from 0 and lists the old ones too.', async (run) => {
     const { after } = await cancelled(run)
     run.equals('attempt_count and attempts', [after.attempt_count, after.attempts.length], [1, 2])
   }),
-  probe(
-    'retried-delivery',
-    'A delivered delivery stays delivered if its webhook is deleted during a manual retry.',
-    async (run) => {
-      const own = await webhook(run)
-      const { arrival, updateId } = await newEvent(run, own)
-      const { id, status } = await settled(run, updateId)
-      if (status !== 'delivered') run.notApplicable('Needs a delivered delivery.')
-      const { reply, release } = heldResponse(500)
-      own.receiver.respond(own.end, reply)
-      try {
-        run.needs(await run.call(calls.retry, { botId: own.botId, deliveryId: id, force: true }), 'a manual retry')
-        const arrivals = await arrivalsWith(own, arrival.rawBody.toString('utf8'), 2)
-        if (arrivals.length < 2) run.notApplicable('Needs an attempt of a manual retry.')
-        own.isSet = false
-        run.needs(await removeWebhook(run, own.botId), 'a deleted webhook')
-        run.equals('status', (await recordOf(run, updateId))?.status, 'delivered')
-      } finally {
-        release()
-      }
-    },
-  ),
-  probe(
-    'running-attempt',
-    'An attempt that succeeds after its webhook was deleted counts: the delivery is delivered.',
-    async (run) => {
-      const own = await webhook(run)
-      const { reply, release } = heldResponse(200)
-      try {
-        const { updateId } = await newEvent(run, own, reply)
-        own.isSet = false
-        run.needs(await removeWebhook(run, own.botId), 'a deleted webhook')
-        release()
-        const record = await recordOf(run, updateId, ({ status }) => status === 'delivered')
-        run.equals('status', record?.status, 'delivered')
-      } finally {
-        release()
-      }
-    },
-  ),
+  probe(3, 'retried-delivery', 'A delivery stays delivered if its webhook is deleted during a retry.', async (run) => {
+    const own = await webhook(run)
+    const { arrival, updateId } = await newEvent(run, own)
+    const { id, status } = await settled(run, updateId)
+    if (status !== 'delivered') run.notApplicable('Needs a delivered delivery.')
+    const { reply, release } = heldResponse(500)
+    own.receiver.respond(own.end, reply)
+    try {
+      run.needs(await run.call(calls.retry, { botId: own.botId, deliveryId: id, force: true }), 'a manual retry')
+      const arrivals = await arrivalsWith(own, arrival.rawBody.toString('utf8'), 2)
+      if (arrivals.length < 2) run.notApplicable('Needs an attempt of a manual retry.')
+      own.isSet = false
+      run.needs(await removeWebhook(run, own.botId), 'a deleted webhook')
+      run.equals('status', (await recordOf(run, updateId))?.status, 'delivered')
+    } finally {
+      release()
+    }
+  }),
+  probe(3, 'running-attempt', 'An attempt that succeeds after its webhook was deleted counts.', async (run) => {
+    const own = await webhook(run)
+    const { reply, release } = heldResponse(200)
+    try {
+      const { updateId } = await newEvent(run, own, reply)
+      own.isSet = false
+      run.needs(await removeWebhook(run, own.botId), 'a deleted webhook')
+      release()
+      const record = await recordOf(run, updateId, ({ status }) => status === 'delivered')
+      run.equals('status', record?.status, 'delivered')
+    } finally {
+      release()
+    }
+  }),
 ]
 
 export const cancelledDeliveries = [
-  deliveries('cancelled', 'A failed delivery is cancelled when its webhook is deleted.', async (run) =>
+  deliveries(2, 'cancelled', 'A failed delivery is cancelled when its webhook is deleted.', async (run) =>
     run.equals('status', (await cancelled(run)).record?.status, 'cancelled'),
   ),
-  retries('cancelled', 'A cancelled delivery cannot be retried.', async (run) => {
+  retries(2, 'cancelled', 'A cancelled delivery cannot be retried.', async (run) => {
     const { record, retry } = await cancelled(run)
     if (record?.status !== 'cancelled') run.notApplicable('Needs a cancelled delivery.')
     run.refuses(retry, 409, 'DELIVERY_NOT_RETRYABLE')

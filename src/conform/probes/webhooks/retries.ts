@@ -50,39 +50,34 @@ async function attemptsAgain(
 }
 
 export const manualRetries = [
-  retries.specified('by-delivery-id', 'A failed delivery is attempted again by its delivery id.', async (run) =>
+  retries.specified(1, 'by-delivery-id', 'A failed delivery is attempted again by its delivery id.', async (run) =>
     attemptsAgain(run, ({ record }) => record.id),
   ),
-  retries.specified('by-update-id', 'A failed delivery is attempted again by its update id.', async (run) =>
+  retries.specified(1, 'by-update-id', 'A failed delivery is attempted again by its update id.', async (run) =>
     attemptsAgain(run, ({ updateId }) => String(updateId)),
   ),
-  retries(
-    'outside-the-schedule',
-    'A manual retry that fails changes neither the status nor the schedule of the delivery.',
-    async (run) => {
-      const own = await webhook(run)
-      const event = await newEvent(run, own, () => 500)
-      const before = await settled(run, event.updateId)
-      if (before.status !== 'failed') run.notApplicable('Needs a failed delivery.')
-      run.needs(await retried(run, own, before.id), 'a manual retry')
-      if ((await arrivalsWith(own, bodyOf(event), 2)).length < 2)
-        run.notApplicable('Needs an attempt of a manual retry.')
-      const after = await settled(run, event.updateId, 2)
-      const shown = ({ status, attempt_count, next_attempt_at }: typeof after) => ({
-        status,
-        attempt_count,
-        next_attempt_at,
-      })
-      run.equals('status and schedule', shown(after), shown(before))
-    },
-  ),
-  retries('delivered', 'A delivered delivery is not retried without force.', async (run) => {
+  retries(2, 'outside-the-schedule', 'A manual retry that fails changes neither status nor schedule.', async (run) => {
+    const own = await webhook(run)
+    const event = await newEvent(run, own, () => 500)
+    const before = await settled(run, event.updateId)
+    if (before.status !== 'failed') run.notApplicable('Needs a failed delivery.')
+    run.needs(await retried(run, own, before.id), 'a manual retry')
+    if ((await arrivalsWith(own, bodyOf(event), 2)).length < 2) run.notApplicable('Needs an attempt of a manual retry.')
+    const after = await settled(run, event.updateId, 2)
+    const shown = ({ status, attempt_count, next_attempt_at }: typeof after) => ({
+      status,
+      attempt_count,
+      next_attempt_at,
+    })
+    run.equals('status and schedule', shown(after), shown(before))
+  }),
+  retries(2, 'delivered', 'A delivered delivery is not retried without force.', async (run) => {
     const { updateId } = await delivered(run)
     const { id, status } = await settled(run, updateId)
     if (status !== 'delivered') run.notApplicable('Needs a delivered delivery.')
     run.refuses(await retried(run, await webhook(run), id), 409, 'DELIVERY_NOT_RETRYABLE')
   }),
-  retries('force', 'A delivered delivery is attempted again with force.', async (run) => {
+  retries(2, 'force', 'A delivered delivery is attempted again with force.', async (run) => {
     const own = await webhook(run)
     const event = await newEvent(run, own)
     const { id, status } = await settled(run, event.updateId)
@@ -90,7 +85,7 @@ export const manualRetries = [
     run.accepts(await retried(run, own, id, true))
     run.holds((await arrivalsWith(own, bodyOf(event), 2)).length >= 2, 'a second attempt', 'none')
   }),
-  retries('immediate-response', 'The call returns before the attempt ends.', async (run) => {
+  retries(2, 'immediate-response', 'The call returns before the attempt ends.', async (run) => {
     const own = await webhook(run)
     const event = await newEvent(run, own, () => 500)
     const { id } = await settled(run, event.updateId)
@@ -113,6 +108,7 @@ export const manualRetries = [
 
 export const deliveryOrder = [
   order.with({ vouchers: 4, waitsMs: ARRIVAL_MS })(
+    1,
     'lowest-first',
     'Over one connection, the lowest update id is delivered first.',
     async (run) => {
@@ -129,6 +125,7 @@ export const deliveryOrder = [
     },
   ),
   order.with({ vouchers: 3, waitsMs: ARRIVAL_MS })(
+    1,
     'failed-update',
     'A failed update does not delay a later one.',
     async (run) => {
@@ -139,6 +136,7 @@ export const deliveryOrder = [
     },
   ),
   order.with({ vouchers: 4, waitsMs: ARRIVAL_MS })(
+    1,
     'failing-endpoint',
     'From a failed attempt until the next success, one delivery at a time is sent.',
     async (run) => {

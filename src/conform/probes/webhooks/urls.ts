@@ -23,10 +23,13 @@ const otherTexts: readonly Refused[] = [
   ['fragment', 'with a fragment', `https://${HOST}/x#y`],
   ['port-80', 'with port 80', `https://${HOST}:80/x`],
   ['port-1023', 'with port 1023', `https://${HOST}:1023/x`],
+  ['length-of-2049', 'of 2,049 characters', `https://${HOST}/`.padEnd(LENGTH_MAX + 1, 'x')],
+]
+
+const changedTexts: readonly Refused[] = [
   ['tab', 'with a tab', `https://${HOST}/x\ty`],
   ['line-feed', 'with a line feed', `https://${HOST}\n/x`],
   ['backslash', 'with a backslash', `https://${HOST}\\x`],
-  ['length-of-2049', 'of 2,049 characters', `https://${HOST}/`.padEnd(LENGTH_MAX + 1, 'x')],
 ]
 
 const ipv4 = (ip: string): Refused => [`ipv4-${ip.replaceAll('.', '-')}`, ip, `https://${ip}/x`]
@@ -43,11 +46,14 @@ const specifiedHosts: readonly Refused[] = [
   ...['::ffff:10.1.2.3', 'fc00::1', 'fe80::1'].map(ipv6),
 ]
 
-const otherHosts: readonly Refused[] = [
+const localNames: readonly Refused[] = [
   ['local', '*.local', 'https://printer.local/x'],
   ['internal', '*.internal', 'https://db.internal/x'],
   ['single-label', 'of a single label', 'https://intranet/x'],
   ['final-dot', '*.local with a final dot', 'https://printer.local./x'],
+]
+
+const otherHosts: readonly Refused[] = [
   ...['0.0.0.1', '100.64.0.1', '192.0.0.1', '192.0.2.1', '192.31.196.1', '192.52.193.1', '192.88.99.1'].map(ipv4),
   ...['192.175.48.1', '198.18.0.1', '198.51.100.1', '203.0.113.1', '224.0.0.1', '240.0.0.1'].map(ipv4),
   ipv4('255.255.255.255'),
@@ -89,21 +95,23 @@ const pollingProbe = probe.with({ needs: ['jwt', 'bot', 'bot id', 'webhook'], wa
 const delivering = probe.with(deliveryRule)
 
 const isRefused =
-  (place: 'URL' | 'on the host', define: Define) =>
+  (rule: number, place: 'URL' | 'on the host', define: Define) =>
   ([name, what, url]: Refused) =>
-    define(name, `A webhook ${place} ${what} is refused with 400.`, async (it) => refusedUrl(it, url))
+    define(rule, name, `A webhook ${place} ${what} is refused with 400.`, async (it) => refusedUrl(it, url))
 
 export const webhookUrls = [
-  ...specifiedTexts.map(isRefused('URL', probe.partly)),
-  ...otherTexts.map(isRefused('URL', probe)),
-  ...specifiedHosts.map(isRefused('on the host', probe.partly)),
-  ...otherHosts.map(isRefused('on the host', probe)),
-  probe('host-code', 'A refused host has the code WEBHOOK_URL_REFUSED.', async (run) => {
+  ...specifiedTexts.map(isRefused(1, 'URL', probe.partly)),
+  ...otherTexts.map(isRefused(2, 'URL', probe)),
+  ...changedTexts.map(isRefused(3, 'URL', probe)),
+  ...specifiedHosts.map(isRefused(1, 'on the host', probe.partly)),
+  ...localNames.map(isRefused(3, 'on the host', probe)),
+  ...otherHosts.map(isRefused(4, 'on the host', probe)),
+  probe(3, 'host-code', 'A refused host has the code WEBHOOK_URL_REFUSED.', async (run) => {
     const response = await trySet(run, 'https://printer.local/x')
     run.refuses(response, 400, 'WEBHOOK_URL_REFUSED')
   }),
   ...loopback.map(([name, what, url]) =>
-    probe.partly(name, `A webhook on ${what} is refused with 400.`, async (run) => {
+    probe.partly(1, name, `A webhook on ${what} is refused with 400.`, async (run) => {
       const { receiver } = run.resources.offer
       if (receiver !== undefined && isLoopbackHost(new URL(receiver.url).hostname.replace(/^\[|\]$/g, ''))) {
         run.notApplicable('Needs a platform that does not deliver to its own machine.')
@@ -111,11 +119,11 @@ export const webhookUrls = [
       await refusedUrl(run, url)
     }),
   ),
-  webhookProbe('length-of-2048', 'A webhook URL of 2,048 characters is accepted.', async (run) => {
+  webhookProbe(2, 'length-of-2048', 'A webhook URL of 2,048 characters is accepted.', async (run) => {
     const { url } = await webhook(run)
     run.accepts(await setWebhook(run, { url: `${url}/`.padEnd(LENGTH_MAX, 'x') }))
   }),
-  probe('unresolved-name', 'A host whose name cannot be resolved is accepted.', async (run) => {
+  probe(4, 'unresolved-name', 'A host whose name cannot be resolved is accepted.', async (run) => {
     const bot = await target(run)
     bot.isSet = false
     bot.wasSet = true
@@ -125,16 +133,16 @@ export const webhookUrls = [
     needsNoPoll(run, response)
     run.accepts(response)
   }),
-  webhookProbe('shown-url', 'Records do not show the path of a webhook.', async (run) => {
+  webhookProbe(2, 'shown-url', 'Records do not show the path of a webhook.', async (run) => {
     const { end, url } = await webhook(run)
     const shown = run.needs(await setWebhook(run), 'a webhook').url ?? ''
     const { host } = new URL(url)
     run.holds(shown.includes(host) && !shown.includes(end), 'scheme and host alone', shown)
   }),
-  pollingProbe('url-before-conflict', 'While a poll is held, a refused URL is 400.', async (run) => {
+  pollingProbe(3, 'url-before-conflict', 'While a poll is held, a refused URL is 400.', async (run) => {
     run.refuses((await polled(run)).badUrl, 400)
   }),
-  delivering('redirect', 'A redirect of a receiver is not followed.', async (run) => {
+  delivering(5, 'redirect', 'A redirect of a receiver is not followed.', async (run) => {
     const own = await webhook(run)
     const end = `${own.end}-redirected`
     await newEvent(run, own, () => ({ status: 307, headers: { location: own.receiver.url + end } }))

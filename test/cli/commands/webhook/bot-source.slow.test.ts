@@ -84,7 +84,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('webhook listen --bot returns the borr
   expect((await once(without, 'exit'))[0], it.output.text).toBe(exit)
 })
 
-test('borrowed webhook returns 30 s after a kill, also across a restart', { tags: 'borrowed-webhooks/1' }, async () => {
+test('webhook of a killed listener returns after 30 s, with a restart', { tags: 'borrowed-webhooks/1' }, async () => {
   const it = await scene()
   const child = it.listen(['--bot', it.bot.id, '--ready-file', 'ready.json'])
   const { url } = await it.ready()
@@ -106,7 +106,7 @@ test('borrowed webhook returns 30 s after a kill, also across a restart', { tags
   expect(it.output.text + it.logs() + second.stderr).not.toMatch(/[\w-]{43}/)
 })
 
-test('webhook listen --bot through a tunnel polls, changes no webhook', { tags: 'borrowed-webhooks/3' }, async () => {
+test('webhook listen --bot polls through a tunnel and sets no webhook', { tags: 'borrowed-webhooks/3' }, async () => {
   const it = await scene()
   const elsewhere = temporaryDir()
   const tunnel = { ...it.env, ...it.tunnel() }

@@ -25,7 +25,7 @@ async function listening(responses: readonly ReturnType<typeof success>[], flags
   return { ...(await cli(line, { home: temporaryDir(), now, signal: stop.signal, env, ...given })), polls }
 }
 
-test('webhook listen --bot forwards a polled update unchanged and confirms it', async () => {
+test('webhook listen --bot forwards a polled update and confirms it', { tags: 'polled-deliveries/1' }, async () => {
   const app = await webhookReceiver(secret, undefined, now)
   const { exit, stdout, stderr, polls } = await listening([items(7)], `--json --forward-to ${app.url}/hook`)
   expect([exit, stderr]).toEqual([0, ''])
@@ -65,7 +65,7 @@ test('webhook listen --dead-letter appends each dead letter as one line and make
   expect(unwritable.stderr).toContain('/nowhere/x cannot be written (ENOENT).')
 })
 
-test('webhook listen --bot keeps its secret and prints the line that gives it to the app', async () => {
+test('webhook listen --bot keeps a secret and prints a line for the app', { tags: 'workbench-secrets/1' }, async () => {
   const home = temporaryDir()
   const file = join(home, '.local/share/voucherctl/webhook-secret')
   const line = `export VOUCHERCTL_WEBHOOK_SECRET="$(cat ${file})"`

@@ -86,7 +86,7 @@ async function application(statusOf: (index: number) => number = () => 200) {
   return { got, url: `http://127.0.0.1:${await listen(server)}` }
 }
 
-test('webhook listen --json prints one line per request, with the update if it is verified', async () => {
+test('webhook listen --json prints a line per request, with a verified update', { tags: 'listener/1' }, async () => {
   const { url, stop } = await start('--json')
   await post(url, 7)
   await post(url, 7)
@@ -326,7 +326,7 @@ test('webhook listen --max-events exits 0 after that many deliveries, or 124 aft
   expect((await short.ran).exit).toBe(124)
 })
 
-test('webhook listen --insecure prints the bodies of refused deliveries and forwards none', async () => {
+test('webhook listen --insecure prints refused bodies and forwards none', { tags: 'listener/1' }, async () => {
   const app = await application()
   for (const [format, mark] of [
     ['--json', '"unverified":{"update_id":7'],
@@ -341,7 +341,7 @@ test('webhook listen --insecure prints the bodies of refused deliveries and forw
   expect(app.got).toEqual([])
 })
 
-test('webhook listen accepts either of two secret files and exits 3 without a secret', async () => {
+test('webhook listen accepts any secret file, and exits 3 without one', { tags: 'workbench-secrets/1' }, async () => {
   const home = temporaryDir()
   writeFileSync(join(home, 'old'), 'old-secret\n')
   writeFileSync(join(home, 'new'), `${secret}\r\n`)
@@ -401,7 +401,7 @@ async function fillInbox() {
   return { home, app }
 }
 
-test('webhook inbox list filters by type, verdict, failure, time and count, newest last', async () => {
+test('webhook inbox list has filters and a count, with the newest last', { tags: 'refused-deliveries/1' }, async () => {
   const { home } = await fillInbox()
   const list = async (args: string) => {
     const { stdout, stderr, exit } = await cli(`webhook inbox list --inbox inbox --json ${args}`, { home })
@@ -443,6 +443,7 @@ test('webhook inbox list without a match names the filters and counts the delive
 
 test.each(['inbox list', 'inbox show 1-1', 'inbox clear', 'replay --last', 'verify --id 1-1', 'sign --id 1-1'])(
   'webhook %s exits 5 when the --inbox folder is missing',
+  { tags: 'named-inboxes-and-types/1' },
   async (command) => {
     const { exit, stdout, stderr } = await cli(`webhook ${command} --inbox nowhere --json`, { env })
     expect([exit, stdout, JSON.parse(stderr).error]).toMatchObject([
@@ -453,7 +454,7 @@ test.each(['inbox list', 'inbox show 1-1', 'inbox clear', 'replay --last', 'veri
   },
 )
 
-test('webhook inbox list refuses an unknown --type that no recorded delivery has', async () => {
+test('webhook inbox list refuses a --type that no delivery has', { tags: 'named-inboxes-and-types/1' }, async () => {
   const { url, home, stop } = await start('--json')
   await post(url, 1, 'shop_closed')
   await stop()
@@ -468,7 +469,7 @@ test('webhook inbox list refuses an unknown --type that no recorded delivery has
   expect((await list('unknown_type')).stderr).toContain('Known are message, ')
 })
 
-test('webhook inbox list and replay report a damaged line, skip it and exit 11', async () => {
+test('webhook inbox list and replay skip a damaged line and exit 11', { tags: 'inbox-damage/1' }, async () => {
   const { home, app } = await fillInbox()
   const file = join(home, 'inbox', '000001.ndjson')
   const bytes = readFileSync(file)
@@ -485,7 +486,7 @@ test('webhook inbox list and replay report a damaged line, skip it and exit 11',
   expect(readFileSync(file).includes(bytes)).toBe(true)
 })
 
-test('webhook commands exit 2 if the inbox contains a file of another program', async () => {
+test('webhook commands exit 2 if the inbox contains a file of another program', { tags: 'inbox-files/3' }, async () => {
   const home = temporaryDir()
   mkdirSync(join(home, 'inbox'))
   const file = join(home, 'inbox', '000001.ndjson')
@@ -526,7 +527,7 @@ test('webhook inbox show prints headers, body, verdict and responses; --raw prin
   expect((await cli('webhook inbox show --inbox inbox', { home })).exit).toBe(3)
 })
 
-test('webhook inbox show prints up to 64 KiB of a response, without terminal escape sequences', async () => {
+test('webhook inbox show prints 64 KiB of a response, no escape sequences', { tags: 'inbox-files/1' }, async () => {
   const body = Buffer.from(`\u001b]0;owned\u0007${'x'.repeat(70_000)}`)
   const server = createServer((request, response) => {
     request.resume().on('end', () => response.setHeader('X-Odd', '\u009b2Jred').end(body))
@@ -572,7 +573,7 @@ test('webhook inbox clear --before removes deliveries older than a time or a dur
 const replay = (home: string, args: string, given: Given = {}) =>
   cli(`webhook replay --inbox inbox --json ${args}`, { home, ...given })
 
-test('webhook replay --failed resends each failed delivery unchanged to its original URL', async () => {
+test('webhook replay --failed resends failed deliveries to their URL', { tags: 'replay-of-deliveries/1' }, async () => {
   const { home, app } = await fillInbox()
   const ran = await replay(home, '--failed')
   expect([ran.exit, ran.stderr]).toEqual([0, ''])
@@ -604,7 +605,7 @@ test('webhook replay --last and --since select only verified deliveries, while -
   expect(await replay(home, '--id 1-3')).toMatchObject({ exit: 3, stderr: expect.stringContaining('--to') })
 })
 
-test('webhook replay --set changes the update and signs it again, unless --as-recorded', async () => {
+test('webhook replay --set signs changes again, unless --as-recorded', { tags: 'replay-of-deliveries/1' }, async () => {
   const { home } = await fillInbox()
   const other = await application()
   const set = (args: string) =>
@@ -655,7 +656,7 @@ test('webhook replay --failed skips deliveries never forwarded and exits 3 if no
   expect([all.exit, all.stderr, linesOf(all).map((it) => it.update_id)]).toEqual([0, '', [9]])
 })
 
-test('webhook replay --resign signs the same body again and replaces the signature header', async () => {
+test('webhook replay --resign sends the same body, signed again', { tags: 'replay-of-deliveries/1' }, async () => {
   const { home, app } = await fillInbox()
   const ran = await replay(home, '--last --resign', { env: { VOUCHERCTL_WEBHOOK_SECRET: 'fresh' } })
   expect(ran.exit).toBe(0)
@@ -668,7 +669,7 @@ test('webhook replay --resign signs the same body again and replaces the signatu
   expect(await replay(home, '--last --secret-file x')).toMatchObject({ exit: 2 })
 })
 
-test('webhook replay exits 9 for a 5xx or no response and 8 for a 4xx; --dry-run sends nothing', async () => {
+test('webhook replay exits 9 for a 5xx or no response, 8 for a 4xx', { tags: 'replay-of-deliveries/1' }, async () => {
   const { home } = await fillInbox()
   const statuses = [404, 503, 404]
   const app = await application((index) => statuses[index] ?? 200)

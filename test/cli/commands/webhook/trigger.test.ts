@@ -25,28 +25,25 @@ const lines = (stdout: string) =>
     .map((it) => JSON.parse(it))
 const idOf = ({ headers }: ReceivedDelivery) => Number(headers[webhookHeaders.updateId.toLowerCase()])
 
-test.each(updateTypes)(
-  'webhook trigger %s sends one validly signed delivery, prints one line and exits 0',
-  async (type) => {
-    const { url, received } = await receiver()
-    const { exit, stdout, stderr } = await trigger(`${type} --url ${url}/hook --json`)
-    expect([exit, stderr]).toEqual([0, ''])
-    expect(received).toMatchObject([{ verdict: { ok: true, body: { type }, timestamp: seconds } }])
-    const id = received.map(idOf)[0]
-    expect(lines(stdout)).toEqual([
-      {
-        time: expect.stringContaining('2026-11-21T10:00:00'),
-        update_id: id,
-        type,
-        fault: null,
-        status: 200,
-        error: null,
-        duration_ms: expect.any(Number),
-        as_expected: true,
-      },
-    ])
-  },
-)
+test.each(updateTypes)('webhook trigger %s sends one valid delivery', { tags: 'synthetic-updates/1' }, async (type) => {
+  const { url, received } = await receiver()
+  const { exit, stdout, stderr } = await trigger(`${type} --url ${url}/hook --json`)
+  expect([exit, stderr]).toEqual([0, ''])
+  expect(received).toMatchObject([{ verdict: { ok: true, body: { type }, timestamp: seconds } }])
+  const id = received.map(idOf)[0]
+  expect(lines(stdout)).toEqual([
+    {
+      time: expect.stringContaining('2026-11-21T10:00:00'),
+      update_id: id,
+      type,
+      fault: null,
+      status: 200,
+      error: null,
+      duration_ms: expect.any(Number),
+      as_expected: true,
+    },
+  ])
+})
 
 /** Per fault, the assertions on the deliveries that the receiver got. */
 const assertions: Record<(typeof faults)[number], (received: readonly ReceivedDelivery[]) => void> = {
@@ -83,29 +80,23 @@ const assertions: Record<(typeof faults)[number], (received: readonly ReceivedDe
 const deliveriesOf = { duplicate: 2, reorder: 2 } as Readonly<Partial<Record<string, number>>>
 const opposite = { refused: 200, accepted: 400 } as const
 
-test.each(faults)(
-  'webhook trigger --fault %s sends this fault and exits 0 if the receiver reacts correctly',
-  async (fault) => {
-    const { url, received } = await receiver()
-    const { exit, stdout, stderr } = await trigger(`message --url ${url} --fault ${fault} --json`)
-    expect([exit, stderr]).toEqual([0, ''])
-    expect(received).toHaveLength(deliveriesOf[fault] ?? 1)
-    assertions[fault](received)
-    for (const line of lines(stdout)) expect(line).toMatchObject({ fault, as_expected: true })
-  },
-)
+test.each(faults)('webhook trigger --fault %s exits 0 if handled', { tags: 'synthetic-updates/2' }, async (fault) => {
+  const { url, received } = await receiver()
+  const { exit, stdout, stderr } = await trigger(`message --url ${url} --fault ${fault} --json`)
+  expect([exit, stderr]).toEqual([0, ''])
+  expect(received).toHaveLength(deliveriesOf[fault] ?? 1)
+  assertions[fault](received)
+  for (const line of lines(stdout)) expect(line).toMatchObject({ fault, as_expected: true })
+})
 
-test.each(faults)(
-  'webhook trigger --fault %s exits 1 with the reason if the receiver reacts wrongly',
-  async (fault) => {
-    const { right, because } = faultRules[fault]
-    const { url } = await receiver(() => opposite[right])
-    const { exit, stdout, stderr } = await trigger(`message --url ${url} --fault ${fault}`)
-    expect(exit).toBe(1)
-    expect(stdout).toContain(`${fault}: NOT as expected`)
-    expect(stderr).toContain(because)
-  },
-)
+test.each(faults)('webhook trigger --fault %s exits 1 if unhandled', { tags: 'synthetic-updates/2' }, async (fault) => {
+  const { right, because } = faultRules[fault]
+  const { url } = await receiver(() => opposite[right])
+  const { exit, stdout, stderr } = await trigger(`message --url ${url} --fault ${fault}`)
+  expect(exit).toBe(1)
+  expect(stdout).toContain(`${fault}: NOT as expected`)
+  expect(stderr).toContain(because)
+})
 
 test.each(['bad-signature', 'duplicate'])(
   'webhook trigger --fault %s exits 1 if the receiver responds 500',
@@ -132,6 +123,7 @@ test.each([
 
 test.each(['status 000', 'status 099', 'status 101 with an upgrade', 'HTTP/0.9'])(
   'webhook trigger exits 9 and reports invalid HTTP if the receiver sends %s',
+  { tags: 'application-responses/1' },
   async (name) => {
     const url = await rawApp(() => invalidResponses[name] as RawResponse)
     for (const fault of ['', '--fault bad-signature']) {
@@ -151,7 +143,7 @@ test('webhook trigger --count 3 exits 9 after its first delivery if the receiver
   }
 })
 
-test('webhook trigger exits 9 if the receiver closes the connection', async () => {
+test('webhook trigger exits 9 if the receiver closes the connection', { tags: 'synthetic-updates/2' }, async () => {
   const { baseUrl } = await rawServer((socket) => socket.destroy())
   const { exit, stdout } = await trigger(`ping --url ${baseUrl} --json`)
   expect([exit, lines(stdout)[0].error]).toEqual([9, 'ECONNRESET'])
@@ -218,7 +210,7 @@ test('webhook trigger --dry-run prints the request and sends nothing', async () 
   expect(stdout).not.toContain(secret)
 })
 
-test('webhook trigger --bot creates an update on the server through the operator API', async () => {
+test('webhook trigger --bot creates an update by the operator API', { tags: 'synthetic-updates/1' }, async () => {
   const { baseUrl, received } = await stub(() => success({ update_id: 7, type: 'inline_query' }))
   const args = 'webhook trigger inline_query --bot bot_01 --set inline_query.query=tea --count 2 --json'
   const { exit, stdout } = await cli(`${args} --base-url ${baseUrl}`, { env: secrets })

@@ -109,7 +109,7 @@ test('webhook verify prints id, type and matching secret of a valid delivery and
   expect((await verify({ flags: '' })).stdout).toBe('✓ Valid: update 7.\n')
 })
 
-test('webhook verify without --explain prints the reason but no cause', async () => {
+test('webhook verify without --explain prints the reason but no cause', { tags: 'synthetic-updates/3' }, async () => {
   const { exit, stdout } = await verify({ body: `${body}\n`, flags: '--json' })
   expect([exit, JSON.parse(stdout)]).toMatchObject([10, { valid: false, reason: 'bad_signature' }])
   expect(JSON.parse(stdout)).not.toHaveProperty('cause')
@@ -238,7 +238,7 @@ async function inboxOfTwo() {
   return { raw, run: (args: string) => cli(`webhook ${args}`, { home, env, now: 9_000_000 }) }
 }
 
-test('webhook verify --id checks a recorded delivery as of the time when it arrived', async () => {
+test('webhook verify --id checks a recorded delivery at its arrival', { tags: 'synthetic-updates/3' }, async () => {
   const { run } = await inboxOfTwo()
   for (const id of ['1-1', '7']) {
     expect(await run(`verify --id ${id} --inbox inbox`)).toMatchObject({ exit: 0, stdout: '✓ Valid: update 7.\n' })
@@ -252,7 +252,7 @@ test('webhook verify --id checks a recorded delivery as of the time when it arri
   expect([later.exit, JSON.parse(later.stdout).reason]).toEqual([10, 'stale'])
 })
 
-test('webhook sign --id signs the body of a recorded delivery with the current timestamp', async () => {
+test('webhook sign --id signs a recorded body at the present time', { tags: 'synthetic-updates/3' }, async () => {
   const { run, raw } = await inboxOfTwo()
   const { stdout } = await run('sign --id 1-1 --inbox inbox --json')
   const wanted = { rawBody: raw, secrets: ['recorded-secret'], updateId: 7, timestamp: 9_000 }
