@@ -15,6 +15,7 @@ const seed = Number(process.env.VOUCHERCTL_SEED ?? (isRest ? 3 : 1))
 
 it(
   `server matches the model in ${runs} sequences of up to ${most} commands (seed ${seed})`,
+  { tags: ['redemptions/1', 'reversal/1', 'verify/1', 'idempotency-keys/1'] },
   async () => {
     const store = openTestStore()
     onTestFinished(() => store.close())

@@ -61,7 +61,7 @@ test('console calls of the client succeed after the clock advanced by a year', a
   expect(await client.apps.list()).toMatchObject({ ok: true })
 })
 
-test('client returns a lost response as a failure and does not retry it', async () => {
+test('client returns a lost response as a failure without a retry', { tags: 'servers-inside-a-test/2' }, async () => {
   const credential = await credentialOf(server)
   const again = { idempotencyKey: 'sale-lost' }
   server.faults.add({ endpoint: 'vouchers.redeem', kind: 'drop_response' })
@@ -153,7 +153,7 @@ test('secure option switches the encrypted transport off, or requires it of ever
   expect(plain).toMatchObject({ ok: false, code: 'SECURE_TRANSPORT_REQUIRED' })
 })
 
-test('rate limits are off, on with true, and replaced by an object', async () => {
+test('rate limits are off, on with true, and replaced by an object', { tags: 'servers-inside-a-test/2' }, async () => {
   const headersOf = async ({ client }: TestServer) => (await client.templates.list()).headers['ratelimit-policy']
   expect(await headersOf(server)).toBeUndefined()
   expect(await headersOf(await start({ listen: false, rateLimit: true }))).toContain('q=6000')

@@ -143,7 +143,7 @@ describe('database files that are refused and left unchanged', () => {
     }
   })
 
-  it('truncated database is refused as damaged', async () => {
+  it('truncated database is refused as damaged', { tags: 'check-of-the-database/1' }, async () => {
     await filled()
     const { size } = statSync(path)
     truncateSync(path, size / 2)
@@ -152,7 +152,7 @@ describe('database files that are refused and left unchanged', () => {
     refused('STORE_UNUSABLE', /damaged/)
   })
 
-  it('database with a zeroed page is refused even if no startup query reads that page', async () => {
+  it('database with a zeroed page that no query reads is refused', { tags: 'check-of-the-database/1' }, async () => {
     await filled()
     const bytes = readFileSync(path)
     const page = Math.floor(bytes.indexOf('x'.repeat(500)) / PAGE_BYTES)
