@@ -34,7 +34,7 @@ describe('check symbol', () => {
   it.each([
     ['redeem_code', 15, ''],
     ['qr_token', 32, 'VQ1-'],
-  ] as const)('check symbol of a %s detects every wrong symbol at every position', (type, length, prefix) => {
+  ] as const)('check symbol of a %s detects every wrong symbol', { tags: 'credentials/2' }, (type, length, prefix) => {
     fc.assert(
       fc.property(symbols(length), (body) => {
         const code = body + checkSymbol(body)

@@ -19,7 +19,7 @@ const at = (status: TemplateRow['status']) => templateRow({ status })
 describe('draft of a template', () => {
   const validity = { type: 'relative', durationDays: 30, delayDays: 0, notAfter: null } as const
 
-  it('new template is a draft with the members of the input and no issued voucher', () => {
+  it('new template is a draft with the members of the input', { tags: 'template-states/1' }, () => {
     const { application_id: _, account_id: __, bot_id: ___, ...draft } = templateRow({ status: 'draft' })
     expect(draftTemplate(templateBody, validity, 'tpl_1', NOW)).toEqual({ ...draft, created_at: NOW, updated_at: NOW })
   })
@@ -103,7 +103,7 @@ describe('review of a template', () => {
   )
 })
 
-it('template changes state only as specified, by any sequence of calls', { tags: 'template-states/1' }, () => {
+it('template changes state only as specified, by any calls', { tags: ['templates/1', 'template-states/1'] }, () => {
   const edges = ['draft>reviewing', 'reviewing>active', 'reviewing>rejected', 'rejected>reviewing']
   const steps = fc.array(fc.constantFrom('submit', 'approve', 'reject'), { maxLength: 20 })
   fc.assert(

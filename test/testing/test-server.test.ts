@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { readdirSync } from 'node:fs'
+import process from 'node:process'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createClient } from '../../src/client/index.js'
 import { templateBody } from '../../src/contract/openapi/template-body.js'
 import { startServer } from '../../src/testing/index.js'
 import type { StartOptions, TestServer } from '../../src/testing/types.js'
 import { seed, seedToken } from '../support/server/seed.js'
+import { temporaryFolder } from '../support/server/server.js'
 
 let server: TestServer
 beforeAll(async () => {
@@ -37,6 +40,16 @@ test('client issues, verifies, redeems and reverses without any preparation', as
   expect(redeemed).toMatchObject({ ok: true, data: { status: 'succeeded' } })
   const redemptionId = redeemed.ok ? redeemed.data.id : ''
   expect(await server.client.vouchers.reverse({ redemptionId })).toMatchObject({ data: { status: 'reversed' } })
+})
+
+test('server writes no file and handles no signal', { tags: 'servers-inside-a-test/1' }, async () => {
+  const folder = temporaryFolder()
+  onTestFinished(() => vi.unstubAllEnvs())
+  for (const it of ['TMPDIR', 'HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME']) vi.stubEnv(it, folder)
+  const handlers = () => ['SIGINT', 'SIGTERM', 'SIGHUP', 'exit'].map((it) => process.listenerCount(it))
+  const before = handlers()
+  await credentialOf(await start({}))
+  expect([handlers(), readdirSync(folder)]).toEqual([before, []])
 })
 
 test('client makes console, bot and operator calls with the credentials of the seed', async () => {
