@@ -73,7 +73,10 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
       ['tpl_coffee', 'active'],
       ['tpl_tea', 'draft'],
     ])
-    expect(await store.read(() => tokens.callerByHash(hashToken(seedToken)))).toMatchObject({ token_id: 'tok_till' })
+    expect(await store.read(() => tokens.callerByHash(hashToken(seedToken)))).toMatchObject({
+      token_id: 'tok_till',
+      expires_at: null,
+    })
     expect(await store.read(() => bots.callerByHash(hashToken(seedBotToken)))).toMatchObject({
       bot_id: 'bot_coffee',
       application_id: 'app_coffee',

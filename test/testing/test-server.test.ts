@@ -44,7 +44,7 @@ test('client issues, verifies, redeems and reverses without any preparation', as
 
 test('server writes no file and handles no signal', { tags: 'servers-inside-a-test/1' }, async () => {
   const folder = temporaryFolder()
-  onTestFinished(() => vi.unstubAllEnvs())
+  onTestFinished(() => void vi.unstubAllEnvs())
   for (const it of ['TMPDIR', 'HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME']) vi.stubEnv(it, folder)
   const handlers = () => ['SIGINT', 'SIGTERM', 'SIGHUP', 'exit'].map((it) => process.listenerCount(it))
   const before = handlers()
