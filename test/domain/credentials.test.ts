@@ -34,7 +34,7 @@ describe('check symbol', () => {
   it.each([
     ['redeem_code', 15, ''],
     ['qr_token', 32, 'VQ1-'],
-  ] as const)('check symbol of a %s detects every wrong symbol at every position', (type, length, prefix) => {
+  ] as const)('check symbol of a %s detects every wrong symbol', { tags: 'credentials/2' }, (type, length, prefix) => {
     fc.assert(
       fc.property(symbols(length), (body) => {
         const code = body + checkSymbol(body)
@@ -48,7 +48,7 @@ describe('check symbol', () => {
     )
   })
 
-  it('check symbol of a redeem code detects every swap of two different symbols', () => {
+  it('check symbol of a redeem code detects every swap of two different symbols', { tags: 'credentials/2' }, () => {
     fc.assert(
       fc.property(symbols(15), (body) => {
         const code = body + checkSymbol(body)
@@ -88,7 +88,7 @@ describe('redeem code', () => {
     expect(parseCredential('redeem_code', input).ok).toBe(true)
   })
 
-  it('redeem code ignores case, separators and O, I or L typed for 0 and 1', () => {
+  it('redeem code ignores case, separators and O, I or L typed for 0 and 1', { tags: 'credentials/3' }, () => {
     const decoration = fc.string({
       unit: fc.constantFrom(
         ...[' ', '\t', '\n', '\u00a0', '\u0085', '\u2003', '\u3000', '-', '\u2010', '\u2013', '\u2014', '\u2212'],
@@ -106,7 +106,7 @@ describe('redeem code', () => {
     )
   })
 
-  it('redeem code ignores every Unicode dash and white space', () => {
+  it('redeem code ignores every Unicode dash and white space', { tags: 'credentials/3' }, () => {
     const { redeem_code } = vectors.normalises_to
     const expected = parseCredential('redeem_code', redeem_code)
     const dropped = /[\p{Pd}\p{White_Space}]/u
@@ -205,7 +205,7 @@ describe('derivation of credentials', () => {
     },
   )
 
-  it('derived credential encodes the first bits of the HMAC', () => {
+  it('derived credential encodes the first bits of the HMAC', { tags: 'credentials/4' }, () => {
     const bits = [...createHmac('sha256', key).update('qr_token:0:vch_1').digest()]
       .map((byte) => byte.toString(2).padStart(8, '0'))
       .join('')
@@ -264,7 +264,7 @@ describe('credential index', () => {
   })
 })
 
-it('hint of a redeem code is its last four symbols, with or without dashes in the code', () => {
+it('hint of a redeem code is its last four symbols, with or without dashes', { tags: 'credentials/4' }, () => {
   expect(codeHint('M9S3-46Q3-D25V-T4FJ')).toBe('T4FJ')
   expect(codeHint('M9S346Q3D25VT4FJ')).toBe('T4FJ')
 })

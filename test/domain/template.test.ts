@@ -19,7 +19,7 @@ const at = (status: TemplateRow['status']) => templateRow({ status })
 describe('draft of a template', () => {
   const validity = { type: 'relative', durationDays: 30, delayDays: 0, notAfter: null } as const
 
-  it('new template is a draft with the members of the input and no issued voucher', () => {
+  it('new template is a draft with the members of the input', { tags: 'template-states/1' }, () => {
     const { application_id: _, account_id: __, bot_id: ___, ...draft } = templateRow({ status: 'draft' })
     expect(draftTemplate(templateBody, validity, 'tpl_1', NOW)).toEqual({ ...draft, created_at: NOW, updated_at: NOW })
   })
@@ -33,6 +33,7 @@ describe('draft of a template', () => {
 describe('submission of a template', () => {
   it.each(['draft', 'rejected'] as const)(
     'submission of a %s template puts it under review and clears the rejection',
+    { tags: ['template-states/1', 'template-states/2'] },
     (status) => {
       const before = templateRow({ status, rejection_code: 'X', rejection_reason: 'y', reviewed_at: 1 })
       expect(decideSubmit(before, undefined, NOW)).toEqual({
@@ -49,6 +50,7 @@ describe('submission of a template', () => {
 
   it.each(['reviewing', 'active'] as const)(
     'submission of a template in the state %s is refused with that state',
+    { tags: ['template-states/1', 'template-states/2'] },
     (status) =>
       expect(decideSubmit(at(status), undefined, NOW)).toEqual({
         ok: false,
@@ -57,24 +59,26 @@ describe('submission of a template', () => {
       }),
   )
 
-  it('submission of a rejected template is refused if another template took its external id', () =>
+  it('submission of a rejected template is refused if another one took its external id', { tags: 'templates/3' }, () =>
     expect(decideSubmit(at('rejected'), { id: 'tpl_other' }, NOW)).toEqual({
       ok: false,
       code: 'EXTERNAL_TEMPLATE_ID_EXISTS',
       details: { template_id: 'tpl_other' },
-    }))
+    }),
+  )
 })
 
 describe('review of a template', () => {
-  it('approval activates a template under review', () =>
+  it('approval activates a template under review', { tags: 'template-states/1' }, () =>
     expect(decideReview(at('reviewing'), { approve: true }, NOW)).toEqual({
       ...at('reviewing'),
       status: 'active',
       reviewed_at: NOW,
       updated_at: NOW,
-    }))
+    }),
+  )
 
-  it('rejection of a template under review stores code and reason', () =>
+  it('rejection of a template under review stores code and reason', { tags: 'template-states/2' }, () =>
     expect(decideReview(at('reviewing'), { approve: false, code: 'UNCLEAR', reason: 'what is it?' }, NOW)).toEqual({
       ...at('reviewing'),
       status: 'rejected',
@@ -82,7 +86,8 @@ describe('review of a template', () => {
       rejection_reason: 'what is it?',
       reviewed_at: NOW,
       updated_at: NOW,
-    }))
+    }),
+  )
 
   it.each(['draft', 'active', 'rejected'] as const)(
     'review decision on a template in the state %s is refused',
@@ -98,7 +103,7 @@ describe('review of a template', () => {
   )
 })
 
-it('template changes state only as the specification defines, by any sequence of calls', () => {
+it('template changes state only as specified, by any calls', { tags: ['templates/1', 'template-states/1'] }, () => {
   const edges = ['draft>reviewing', 'reviewing>active', 'reviewing>rejected', 'rejected>reviewing']
   const steps = fc.array(fc.constantFrom('submit', 'approve', 'reject'), { maxLength: 20 })
   fc.assert(

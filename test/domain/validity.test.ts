@@ -68,12 +68,12 @@ describe('window of a voucher', () => {
     expect(windowOf(fixed, window.validUntil - 1)).toEqual(window)
   })
 
-  it('fixed validity that has ended gives no window to a voucher', () => {
+  it('fixed validity that has ended gives no window to a voucher', { tags: 'validity/3' }, () => {
     expect(windowOf(fixed, window.validUntil)).toBeNull()
     expect(windowOf(fixed, window.validUntil + 1)).toBeNull()
   })
 
-  it('relative validity counts days of 86,400 s from the issue of the voucher', () => {
+  it('relative validity counts days of 86,400 s from the issue of the voucher', { tags: 'validity/2' }, () => {
     const relative = fc.record({ durationDays: fc.integer({ min: 1, max: 1095 }), delayDays: fc.nat(30) })
     fc.assert(
       fc.property(relative, fc.integer({ min: 0, max: 4e12 }), (days, issuedAt) => {
@@ -93,7 +93,7 @@ describe('window of a voucher', () => {
     notAfter: formatInstant(notAfterMs),
   })
 
-  it('relative validity window ends at not_after if that is earlier', () => {
+  it('relative validity window ends at not_after if that is earlier', { tags: 'validity/2' }, () => {
     const issuedAt = at('2027-01-01T12:00:00Z')
     const validFrom = issuedAt + 2 * DAY
     expect(windowOf(cut(issuedAt + 12 * DAY + 1), issuedAt)).toEqual({ validFrom, validUntil: issuedAt + 12 * DAY })

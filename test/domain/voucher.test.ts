@@ -47,16 +47,18 @@ describe('new voucher', () => {
 })
 
 describe('voucher status', () => {
-  it('unredeemed voucher is issued before and during its window, expired from validUntil on', () => {
+  it('unredeemed voucher is issued before and in its window, and then expired', { tags: 'vouchers/1' }, () => {
     expect(statusOf(voucherRow(), 0)).toBe('issued')
     expect(statusOf(voucherRow(), 1_999)).toBe('issued')
     expect(statusOf(voucherRow(), 2_000)).toBe('expired')
   })
-  it('redeemed voucher never has the status expired', () => expect(statusOf(redeemedRow(), 9e15)).toBe('redeemed'))
+  it('redeemed voucher never expires', { tags: 'vouchers/1' }, () =>
+    expect(statusOf(redeemedRow(), 9e15)).toBe('redeemed'),
+  )
 })
 
 describe('redemption', () => {
-  it('voucher can be redeemed from validFrom until just before validUntil', () => {
+  it('voucher can be redeemed from validFrom until before validUntil', { tags: ['validity/1', 'validity/3'] }, () => {
     expect(refuseRedeem(voucherRow(), 999)).toEqual({
       ok: false,
       code: 'VOUCHER_NOT_YET_VALID',
@@ -71,14 +73,15 @@ describe('redemption', () => {
     })
   })
 
-  it('second redemption is refused with the id and time of the first', () =>
+  it('second redemption is refused with the id and time of the first', { tags: 'redemptions/2' }, () =>
     expect(refuseRedeem(redeemedRow(), 1_600)).toEqual({
       ok: false,
       code: 'VOUCHER_ALREADY_REDEEMED',
       details: { redemption_id: 'rdm_1', redeemed_at: '1970-01-01T00:00:01.500Z' },
-    }))
+    }),
+  )
 
-  it('redemption checks the recipient only if the call names one', () => {
+  it('redemption checks the recipient only if the call names one', { tags: 'redemptions/2' }, () => {
     expect(refuseRedeem(voucherRow(), 1_500, 'user-1')).toBeNull()
     expect(refuseRedeem(voucherRow(), 1_500, 'User-1')).toMatchObject({ code: 'RECIPIENT_MISMATCH' })
   })
@@ -90,7 +93,7 @@ describe('redemption', () => {
     expect(obstacleOf(voucherRow(), 1_500, 'other')).toBe('recipient_mismatch')
   })
 
-  it('redeem refuses exactly what verify reports, for every state, time and recipient', () => {
+  it('redeem refuses exactly what verify reports, for every state, time and recipient', { tags: 'verify/2' }, () => {
     const codes = {
       already_redeemed: 'VOUCHER_ALREADY_REDEEMED',
       expired: 'VOUCHER_EXPIRED',
@@ -127,21 +130,23 @@ describe('issuing of a voucher', () => {
       code: 'TEMPLATE_NOT_FOUND',
     }))
 
-  it('repeated external_issue_id returns the existing voucher whatever the state of its template', () => {
+  it('repeated external_issue_id returns the voucher whatever the state of its template', { tags: 'issue/2' }, () => {
     const existing = voucherRow()
     for (const overrides of [{ status: 'rejected' as const }, { issued_count: 10 }, { validity: fixed(0, 1) }]) {
       expect(decideIssue(templateRow(overrides), existing, request, 5 * DAY_MS)).toEqual({ ok: true, existing })
     }
   })
 
-  it('repeated external_issue_id for another recipient is refused as a conflict', () =>
+  it('repeated external_issue_id for another recipient is refused as a conflict', { tags: 'issue/2' }, () =>
     expect(decideIssue(templateRow(), voucherRow({ recipient_user_id: 'other' }), request, 0)).toEqual({
       ok: false,
       code: 'EXTERNAL_ISSUE_ID_CONFLICT',
-    }))
+    }),
+  )
 
   it.each(['draft', 'reviewing', 'rejected'] as const)(
     'issue from a template in the state %s is refused with that state',
+    { tags: ['templates/1', 'template-states/2'] },
     (status) =>
       expect(decideIssue(templateRow({ status }), undefined, request, 0)).toEqual({
         ok: false,
@@ -150,13 +155,13 @@ describe('issuing of a voucher', () => {
       }),
   )
 
-  it('refusal of an ended template validity takes precedence over an exhausted quota', () => {
+  it('refusal of an ended template validity takes precedence over an exhausted quota', { tags: 'validity/3' }, () => {
     const over = templateRow({ validity: fixed(0, 1_000), issued_count: 1000 })
     expect(decideIssue(over, undefined, request, 999)).toMatchObject({ code: 'TEMPLATE_QUOTA_EXHAUSTED' })
     expect(decideIssue(over, undefined, request, 1_000)).toMatchObject({ code: 'TEMPLATE_VALIDITY_ENDED' })
   })
 
-  it('last voucher of the quota can be issued, the next cannot', () => {
+  it('last voucher of the quota can be issued, the next cannot', { tags: ['templates/1', 'issue/1'] }, () => {
     expect(decideIssue(templateRow({ issued_count: 999 }), undefined, request, 0)).toMatchObject({ ok: true })
     expect(decideIssue(templateRow({ issued_count: 1000 }), undefined, request, 0)).toEqual({
       ok: false,
@@ -175,7 +180,7 @@ describe('issuing of a voucher', () => {
 })
 
 describe('reversal', () => {
-  it('redemption can be reversed for 90 days, to the millisecond', () => {
+  it('redemption can be reversed for 90 days, to the millisecond', { tags: 'reversal/2' }, () => {
     expect(REVERSAL_WINDOW_MS).toBe(90 * DAY_MS)
     expect(refuseReverse(redemptionRow(), 1_500 + 90 * DAY_MS)).toBeNull()
     expect(refuseReverse(redemptionRow(), 1_501 + 90 * DAY_MS)).toEqual({
@@ -194,7 +199,7 @@ describe('reversal', () => {
 })
 
 describe('voucher and redemption records', () => {
-  it('response for a redemption shows the current state of its voucher', () => {
+  it('response for a redemption shows the current state of its voucher', { tags: 'redemptions/2' }, () => {
     const reversed = redemptionRow({ reversed_at: 1_600, reversal_reason: 'wrong till' })
     expect(redemptionRecord(reversed, voucherRow(), 1_700)).toMatchObject({
       status: 'reversed',
@@ -235,7 +240,7 @@ describe('voucher and redemption records', () => {
     )
   })
 
-  it('response for a voucher has the template summary and no HMAC key', () => {
+  it('response for a voucher has the template summary and no HMAC key', { tags: 'vouchers/1' }, () => {
     const record = voucherRecord(voucherRow(), templateRow(), 1_500)
     expect(record).toMatchObject({
       name: 'One free coffee',

@@ -22,7 +22,7 @@ afterEach(async () => {
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
 describe('server start', () => {
-  it('server start creates a data folder and key files that only the user can read', () =>
+  it('server start creates a data folder and key files that only the user can read', { tags: 'data-folder/1' }, () =>
     inFolder(async (folder) => {
       const dataDir = join(folder, 'data', 'voucherctl')
       const server = await open({ dataDir })
@@ -41,7 +41,8 @@ describe('server start', () => {
       })
       await server.close()
       expect(readdirSync(dataDir).sort()).toEqual(['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db'])
-    }))
+    }),
+  )
 
   it('server restart keeps tokens, vouchers, credential keys and the operator key', () =>
     inFolder(async (dataDir) => {
@@ -63,7 +64,7 @@ describe('server start', () => {
       expect(repeat.data.credentials).toEqual(voucher.credentials)
     }))
 
-  it('server with --memory deletes its temporary folder of key files when it closes', async () => {
+  it('server with --memory deletes its folder of key files when it closes', { tags: 'data-folder/1' }, async () => {
     const server = await open()
     const { dataDir } = server.running
     expect([modeOf(dataDir), readdirSync(dataDir).sort()]).toEqual([
@@ -87,7 +88,7 @@ describe('server start', () => {
       await open({ dataDir, port })
     }))
 
-  it('server start on a data folder in use is refused and does not affect the running server', () =>
+  it('start on a data folder in use is refused and does not affect the running server', { tags: 'data-folder/1' }, () =>
     inFolder(async (dataDir) => {
       const first = await open({ dataDir })
       const file = readFileSync(join(dataDir, 'server.json'), 'utf8')
@@ -97,7 +98,8 @@ describe('server start', () => {
       expect(readFileSync(join(dataDir, 'server.json'), 'utf8')).toBe(file)
       const tenant = await newTenant(first)
       expect((await tenant.issue()).status).toBe('issued')
-    }))
+    }),
+  )
 
   it('server with the operator API switched off has neither its routes nor its key file', async () => {
     const server = await open({ operator: false })

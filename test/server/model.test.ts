@@ -14,7 +14,7 @@ const [runs = usual, most = 20] = (process.env.VOUCHERCTL_MODEL ?? '').split('x'
 const seed = Number(process.env.VOUCHERCTL_SEED ?? (isRest ? 3 : 1))
 
 it(`server matches the model in ${runs} sequences of up to ${most} commands (seed ${seed})`, {
-  tags: ['issue/2', 'redemptions/1', 'reversal/1'],
+  tags: ['redemptions/1', 'reversal/1', 'verify/1', 'idempotency-keys/1', 'issue/2'],
   timeout: Math.max(120_000, runs * most * 50),
 }, async () => {
   const store = openTestStore()

@@ -26,7 +26,9 @@ const tally = (values: readonly (string | number | null)[]) => {
 }
 
 describe('races', () => {
-  it('one of 100 concurrent redeems with 100 keys succeeds; all refusals name that redemption', async () => {
+  it('one of 100 concurrent redeems with 100 keys succeeds; all refusals name that redemption', {
+    tags: ['redemptions/1', 'redemptions/2'],
+  }, async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const responses = await times(100, (index) =>
@@ -39,7 +41,7 @@ describe('races', () => {
     )
   })
 
-  it('120 concurrent issues against a quota of 40 create 40 different vouchers', async () => {
+  it('120 concurrent issues with a quota of 40 create 40 vouchers', { tags: ['templates/1', 'issue/1'] }, async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.template({ issue_limit: 40 })
     const responses = await times(120, (index) =>
@@ -55,7 +57,7 @@ describe('races', () => {
     expect((await tenant.runtime(contract.templates.list, {})).data.items[0]?.issuedCount).toBe(40)
   })
 
-  it('100 concurrent redeems with one idempotency key have one effect and equal responses', async () => {
+  it('100 concurrent redeems under one key have one effect', { tags: 'idempotency-keys/1' }, async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const responses = await times(100, () =>
@@ -66,7 +68,7 @@ describe('races', () => {
     expect(responses.filter((it) => it.headers['idempotent-replayed'] === undefined)).toHaveLength(1)
   })
 
-  it('50 concurrent issues of one external_issue_id create one voucher', async () => {
+  it('50 concurrent issues of one external_issue_id create one voucher', { tags: ['issue/1', 'issue/2'] }, async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.template()
     const input = { template_id: id, external_issue_id: 'same', recipient_user_id: 'u' }
@@ -76,7 +78,9 @@ describe('races', () => {
     expect((await tenant.runtime(contract.templates.list, {})).data.items[0]?.issuedCount).toBe(1)
   })
 
-  it('one of 20 concurrent reversals and at most one of the redeems sent with them succeed', async () => {
+  it('one of 20 concurrent reversals and at most one of the redeems sent with them succeed', {
+    tags: ['redemptions/1', 'reversal/1'],
+  }, async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const { id } = await tenant.redeem(voucher)
@@ -86,7 +90,7 @@ describe('races', () => {
     expect((await redeems).filter((it) => it.code === null).length).toBeLessThanOrEqual(1)
   })
 
-  it('one of 30 concurrent creates of a template succeeds, and one of 30 concurrent submits', async () => {
+  it('one of 30 concurrent creates of a template succeeds, one of 30 submits', { tags: 'templates/3' }, async () => {
     const tenant = await newTenant(server)
     const body = templateBody()
     const created = await times(30, () => tenant.runtime(contract.templates.create, body))

@@ -173,7 +173,7 @@ describe('links of bots', () => {
     expect([await get('app_1'), await get('app_2')]).toEqual(before)
   })
 
-  it('bot of another account and bot that is not approved cannot be linked', async () => {
+  it('bot of another account or without approval cannot be linked', { tags: 'bot-issue/1' }, async () => {
     await newBot('bot_other', 'other')
     await store.write(() => bots.apply('acc', 'bot_new', { name: 'New', username: 'new_bot' }, NOW, false))
     expect(await link('app_1', 'bot_other')).toMatchObject({ code: 'BOT_NOT_FOUND' })

@@ -75,7 +75,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     expect(await ledger.everything()).toEqual(before)
   })
 
-  it('verify writes nothing to the database', async () => {
+  it('verify writes nothing to the database', { tags: 'verify/1' }, async () => {
     const ledger = await new Ledger(store).open()
     const voucher = await issued(ledger)
     const before = await ledger.everything()
@@ -84,7 +84,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     expect(await ledger.everything()).toEqual(before)
   })
 
-  it('database tables contain no voucher credential; a replay of an issue derives it again', async () => {
+  it('tables contain no credential; a replay derives it', { tags: ['credentials/1', 'credentials/4'] }, async () => {
     const ledger = await new Ledger(store).open()
     const idempotencyKey = ledger.idempotencyKey('K')
     const first = await ledger.issue('order-1', NOW, { idempotencyKey })
@@ -98,7 +98,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     }
   })
 
-  it('voucher is found by its redeem code and QR token, but only in its own application', async () => {
+  it('voucher is found by code and QR token, but only in its application', { tags: 'credentials/1' }, async () => {
     const ledger = await new Ledger(store).open()
     const stranger = await new Ledger(store, 'app_2', 'tpl_2').open()
     const voucher = await issued(ledger)
@@ -165,7 +165,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     expect(late).toEqual({ ...redeemed, replayed: true })
   })
 
-  it('reversal merges its metadata into the metadata of the redemption', async () => {
+  it('reversal merges its metadata into the metadata of the redemption', { tags: 'reversal/3' }, async () => {
     const ledger = await new Ledger(store).open()
     const redeemed = await ledger.redeem(await issued(ledger), NOW, { metadata: { till: '1', shift: 'early' } })
     if (!redeemed.ok) throw new Error(redeemed.code)
@@ -178,7 +178,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     })
   })
 
-  it('reversal of an old redemption does not affect a later one of the same voucher', async () => {
+  it('reversal of an old redemption does not affect a later one of its voucher', { tags: 'reversal/2' }, async () => {
     const ledger = await new Ledger(store).open()
     const voucher = await issued(ledger)
     const first = await ledger.redeem(voucher, NOW)
@@ -243,7 +243,9 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     )
   })
 
-  it('random voucher calls never break the quota or leave two active redemptions of a voucher', async () => {
+  it('random voucher calls never break the quota or leave two active redemptions of a voucher', {
+    tags: ['templates/1', 'redemptions/1', 'reversal/1'],
+  }, async () => {
     const action = fc.record({
       kind: fc.constantFrom('issue', 'redeem', 'reverse'),
       which: fc.nat(5),

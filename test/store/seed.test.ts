@@ -62,7 +62,7 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
     store = fresh
   })
 
-  it('plants applications, tokens, templates and linked bots with the states of the seed', async () => {
+  it('plants applications, tokens, templates and linked bots with their states', { tags: 'seeds/1' }, async () => {
     expect(await plantSeed(store, seed, NOW)).toBe('planted')
     expect(await store.read(() => apps.get('acme', 'app_coffee'))).toMatchObject({
       name: 'Coffee shop',
@@ -73,7 +73,10 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
       ['tpl_coffee', 'active'],
       ['tpl_tea', 'draft'],
     ])
-    expect(await store.read(() => tokens.callerByHash(hashToken(seedToken)))).toMatchObject({ token_id: 'tok_till' })
+    expect(await store.read(() => tokens.callerByHash(hashToken(seedToken)))).toMatchObject({
+      token_id: 'tok_till',
+      expires_at: null,
+    })
     expect(await store.read(() => bots.callerByHash(hashToken(seedBotToken)))).toMatchObject({
       bot_id: 'bot_coffee',
       application_id: 'app_coffee',
@@ -94,7 +97,7 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
     expect(JSON.stringify(rows)).not.toContain(seedBotToken)
   })
 
-  it('plantSeed() finds its seed in the store after calls changed counters, times and types', async () => {
+  it('plantSeed() finds its seed after calls changed counters, times and types', { tags: 'seeds/3' }, async () => {
     await plantSeed(store, seed, NOW)
     await store.write(() => tokens.saveLastUses(new Map([['tok_till', NOW + 1]])))
     await store.write(() => apps.create('acme', 'app_other', { name: 'Other' }, NOW + 2))
@@ -111,7 +114,7 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
     expect(await plantSeed(store, seedWithLifetime(7), NOW + 86_400_000)).toBe('present')
   })
 
-  it('plantSeed() plants vouchers as calls would have left them, without an update to a bot', async () => {
+  it('plantSeed() plants vouchers as calls would have left them, without an update', { tags: 'seeds/2' }, async () => {
     const planted = seedWithVouchers()
     Object.assign(planted.bots?.[0] ?? {}, { allowed_updates: ['voucher_issued', 'voucher_redeemed'] })
     expect(await plantSeed(store, planted, NOW)).toBe('planted')
@@ -152,7 +155,7 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
     expect(other).toMatchObject({ ok: false, code: 'EXTERNAL_ISSUE_ID_CONFLICT' })
   })
 
-  it('plantSeed() finds its vouchers by external id after calls changed them', async () => {
+  it('plantSeed() finds its vouchers by external id after calls changed them', { tags: 'seeds/2' }, async () => {
     await plantSeed(store, seedWithVouchers(), NOW)
     await store.write(() => run(`update redemptions set reversed_at = ${NOW} where reversed_at is null`))
     expect(await plantSeed(store, seedWithVouchers(), NOW + 86_400_000)).toBe('present')

@@ -35,7 +35,7 @@ const idsOf = async (owner: templates.TemplateOwner, filter: templates.TemplateF
   (await listed(owner, filter)).map(({ id }) => id)
 
 describe('lists of templates', () => {
-  it('list of an owner has neither templates of another owner nor, for a bot, of an application', async () => {
+  it('list of an owner has no template of another owner or application', { tags: 'bot-side-templates/3' }, async () => {
     await draft('tpl_1', { bot_id: 'bot_1' })
     await draft('tpl_2', { application_id: 'app_2' })
     await draft('tpl_3', ofBot)
@@ -80,7 +80,7 @@ describe('lists of templates', () => {
 })
 
 describe('external id of a template', () => {
-  it('creation refuses the external id of another template of the same owner only', async () => {
+  it('creation refuses the external id of another template of its owner only', { tags: 'templates/3' }, async () => {
     const external_template_id = 'coffee'
     await draft('tpl_1', { external_template_id })
     const refused = (id: string) => ({ code: 'EXTERNAL_TEMPLATE_ID_EXISTS', details: { template_id: id } })
@@ -90,7 +90,7 @@ describe('external id of a template', () => {
     expect(await draft('tpl_5', { external_template_id, application_id: 'app_2' })).toMatchObject({ id: 'tpl_5' })
   })
 
-  it('rejected template leaves its external id to another one, and is then not submitted again', async () => {
+  it('rejected template leaves its external id, and is then not submitted again', { tags: 'templates/3' }, async () => {
     await draft('tpl_1', { external_template_id: 'coffee' })
     await submit(application, 'tpl_1')
     await review('tpl_1', rejected)
@@ -167,7 +167,7 @@ describe('review of a template', () => {
 })
 
 describe('templates of a linked bot', () => {
-  it('move takes the templates of the bot and sets their time of change', async () => {
+  it('move takes the templates of the bot and changes their time', { tags: 'bot-side-templates/2' }, async () => {
     await draft('tpl_1', ofBot)
     await draft('tpl_2', { ...ofBot, bot_id: 'bot_2' })
     await move()
@@ -175,7 +175,9 @@ describe('templates of a linked bot', () => {
     expect(await idsOf({ botId: 'bot_2' })).toEqual(['tpl_2'])
   })
 
-  it('move leaves a template whose external id the application uses, unless either is rejected', async () => {
+  it('move leaves a template whose external id the application uses, unless either is rejected', {
+    tags: 'bot-side-templates/2',
+  }, async () => {
     const names = ['used', 'rejected at the bot', 'rejected in the application']
     for (const [index, external_template_id] of names.entries()) {
       await draft(`tpl_app_${index}`, { external_template_id })

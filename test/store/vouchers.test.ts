@@ -31,15 +31,15 @@ const credential = { type: 'redeem_code', hashes: ['hash'] } as const
 const locksOf = (step: IteratorResult<Step, unknown>) => statementsOf(step.value as Step).map((it) => it.lock)
 
 describe('locks of operations on vouchers', () => {
-  it('issue locks the template, whose quota it reads', () => {
+  it('issue locks the template, whose quota it reads', { tags: 'templates/1' }, () => {
     expect(locksOf(issueNow(issueCall).next())).toEqual(['row'])
   })
 
-  it('redeem locks the voucher, not the idempotency record', () => {
+  it('redeem locks the voucher, not the idempotency record', { tags: 'redemptions/1' }, () => {
     expect(locksOf(redeem({ ...call, credential, redemptionId: 'rdm_1' }).next())).toEqual([undefined, 'row'])
   })
 
-  it('reverse locks the redemption after the look-up of its idempotency record', () => {
+  it('reverse locks the redemption after it looks for its record', { tags: 'reversal/1' }, () => {
     const op = reverse({ ...call, redemptionId: 'rdm_1' })
     expect(locksOf(op.next())).toEqual([undefined])
     expect(locksOf(op.next(undefined))).toEqual(['row'])

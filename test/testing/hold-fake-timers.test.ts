@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import type { StartServer } from '../../src/testing/types.js'
 
 // In a file of its own: fakes would stop a server of src/ that runs beside it.
-test('fake timers of Vitest stop neither hold_ms nor a release', async () => {
+test('fake timers of Vitest stop neither hold_ms nor a release', { tags: 'servers-inside-a-test/2' }, async () => {
   // The bundle, because only there the server has the timers of Node.
   const bundle: { startServer: StartServer } = createRequire(import.meta.url)('../../dist/testing/index.cjs')
   const faked = await bundle.startServer()

@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { readdirSync } from 'node:fs'
+import process from 'node:process'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createClient } from '../../src/client/index.js'
 import { templateBody } from '../../src/contract/openapi/template-body.js'
 import { startServer } from '../../src/testing/index.js'
 import type { StartOptions, TestServer } from '../../src/testing/types.js'
 import { seed, seedToken } from '../support/server/seed.js'
+import { temporaryFolder } from '../support/server/server.js'
 
 let server: TestServer
 beforeAll(async () => {
@@ -39,6 +42,16 @@ test('client issues, verifies, redeems and reverses without any preparation', as
   expect(await server.client.vouchers.reverse({ redemptionId })).toMatchObject({ data: { status: 'reversed' } })
 })
 
+test('server writes no file and handles no signal', { tags: 'servers-inside-a-test/1' }, async () => {
+  const folder = temporaryFolder()
+  onTestFinished(() => void vi.unstubAllEnvs())
+  for (const it of ['TMPDIR', 'HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME']) vi.stubEnv(it, folder)
+  const handlers = () => ['SIGINT', 'SIGTERM', 'SIGHUP', 'exit'].map((it) => process.listenerCount(it))
+  const before = handlers()
+  await credentialOf(await start({}))
+  expect([handlers(), readdirSync(folder)]).toEqual([before, []])
+})
+
 test('client makes console, bot and operator calls with the credentials of the seed', async () => {
   const { client, operator } = server
   expect(await client.apps.list()).toMatchObject({ ok: true, data: { items: [{ id: 'app_shop' }] } })
@@ -61,7 +74,7 @@ test('console calls of the client succeed after the clock advanced by a year', a
   expect(await client.apps.list()).toMatchObject({ ok: true })
 })
 
-test('client returns a lost response as a failure and does not retry it', async () => {
+test('client returns a lost response as a failure without a retry', { tags: 'servers-inside-a-test/2' }, async () => {
   const credential = await credentialOf(server)
   const again = { idempotencyKey: 'sale-lost' }
   server.faults.add({ endpoint: 'vouchers.redeem', kind: 'drop_response' })
@@ -153,7 +166,7 @@ test('secure option switches the encrypted transport off, or requires it of ever
   expect(plain).toMatchObject({ ok: false, code: 'SECURE_TRANSPORT_REQUIRED' })
 })
 
-test('rate limits are off, on with true, and replaced by an object', async () => {
+test('rate limits are off, on with true, and replaced by an object', { tags: 'servers-inside-a-test/2' }, async () => {
   const headersOf = async ({ client }: TestServer) => (await client.templates.list()).headers['ratelimit-policy']
   expect(await headersOf(server)).toBeUndefined()
   expect(await headersOf(await start({ listen: false, rateLimit: true }))).toContain('q=6000')

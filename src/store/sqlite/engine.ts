@@ -39,6 +39,11 @@ const PROBLEMS: Record<number, SqliteProblem> = {
   26: 'not_a_database',
 }
 
+const TEXTS: Readonly<Record<string, SqliteProblem>> = {
+  'database disk image is malformed': 'damaged',
+  'disk I/O error': 'io',
+}
+
 /** True for an error caused by the operation; false for an error caused by the state of the database. */
 export function isOfOperation(problem: SqliteProblem | null): boolean {
   return problem === null || problem === 'constraint' || problem === 'statement'
@@ -47,8 +52,12 @@ export function isOfOperation(problem: SqliteProblem | null): boolean {
 /** Maps the primary result code of an error, the low byte of the extended code. Null: not an error of SQLite. */
 export function sqliteProblemOf(error: unknown): SqliteProblem | null {
   // Not `instanceof Error`: in Jest and in vmThreads of Vitest, errors of Node have another class.
-  const code = typeof error === 'object' && error !== null && 'errcode' in error ? error.errcode : null
-  return typeof code === 'number' ? (PROBLEMS[code & 0xff] ?? 'other') : null
+  if (typeof error !== 'object' || error === null) return null
+  const code = 'errcode' in error ? error.errcode : null
+  if (typeof code === 'number') return PROBLEMS[code & 0xff] ?? 'other'
+  // The all() of @photostructure/sqlite 1.2.1 throws errors without the code.
+  const isBare = 'code' in error && error.code === 'ERR_SQLITE_ERROR' && 'message' in error
+  return isBare ? (TEXTS[String(error.message)] ?? null) : null
 }
 
 interface SqliteLibrary {

@@ -32,7 +32,7 @@ function start(args: string, given: Parameters<typeof cli>[1] = {}) {
 
 const PRIVATE = ['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db']
 
-test('server start makes its files in the data folder private and warns about each change', async () => {
+test('server start makes its files private and warns about each change', { tags: 'data-folder/3' }, async () => {
   const dir = join(temporaryDir(), 'data')
   expect(await start(`--data ${dir} --json`)).toMatchObject({ exit: 0, stderr: '' })
   for (const name of PRIVATE) chmodSync(join(dir, name), 0o640)
@@ -45,7 +45,7 @@ test('server start makes its files in the data folder private and warns about ea
   expect((await start(`--data ${dir} --json`)).stderr).toBe('')
 })
 
-test('server start makes the default data folder private and only warns about a --data folder', async () => {
+test('server start makes the default folder private, not a --data folder', { tags: 'data-folder/1' }, async () => {
   const home = temporaryDir()
   const own = join(home, '.local', 'share', 'voucherctl')
   mkdirSync(own, { recursive: true })
@@ -84,7 +84,7 @@ function linkTo(make: (target: string) => void) {
   }
 }
 
-test.each(links)('server start and doctor leave the mode of %s in the data folder', async (_what, make) => {
+test.each(links)('server start and doctor leave the mode of %s', { tags: 'data-folder/3' }, async (_what, make) => {
   const folder = temporaryDir()
   for (const name of [...PRIVATE, 'page-sessions.json']) {
     const dir = join(folder, `data-${name}`)
@@ -169,7 +169,7 @@ test.each(otherThings)(
   },
 )
 
-test('server start refuses a --key-file that other users can access and does not change its mode', async () => {
+test('server start refuses a --key-file that others can read', { tags: 'data-folder/3' }, async () => {
   const folder = temporaryDir()
   await start(`--data ${join(folder, 'first')}`)
   const keys = join(folder, 'first', 'keys.json')
@@ -185,7 +185,7 @@ test('server start refuses a --key-file that other users can access and does not
   expect((await start(`--data ${join(folder, 'second')} --key-file ${keys}`)).exit).toBe(0)
 })
 
-test('server start accepts a group-readable --key-file only as root (mounted secrets)', async () => {
+test('server start accepts a group-readable --key-file only as root (mounts)', { tags: 'data-folder/3' }, async () => {
   const folder = temporaryDir()
   await start(`--data ${join(folder, 'first')}`)
   const keys = join(folder, 'first', 'keys.json')

@@ -27,7 +27,7 @@ describe('authorization of a call with a bot token', () => {
     expect(refuseBotCall(linked, needsLink)).toBeNull()
   })
 
-  it('bot call is refused for token, bot, application, scope and missing link, in this order', () => {
+  it('bot call is refused for token, bot, application, scope and link, in this order', { tags: 'bot-issue/1' }, () => {
     const code = (row: BotCallerRow | undefined) => refuseBotCall(row, needsLink)?.code
     const withoutScope = { scopes: '["messages:send:all"]' }
     const disabled = { ...withoutScope, status: 'disabled' } as const

@@ -292,7 +292,7 @@ describe('regeneration of a bot token', () => {
 })
 
 describe('order of checks of a bot console call', () => {
-  it('bot console call checks body, bot, approval, enabled, scope, then the named object', async () => {
+  it('bot console call checks body, bot, approval, state, scope', { tags: 'bot-side-templates/1' }, async () => {
     const tenant = await newTenant(server)
     const call = async (botId: string, input: object = {}) =>
       (await tenant.console(bots.createTemplate, { botId, ...templateBody(), ...input } as never)).code

@@ -41,7 +41,7 @@ const transcript = async (of: Pick<Chat, 'id'> = chat) =>
 const issuedCount = async () => (await tenant.runtime(contract.templates.list, {})).data.items[0]?.issuedCount
 
 describe('issue through a bot', () => {
-  it('bot issue creates a voucher for the user of the chat and a message with its credentials', async () => {
+  it('bot issue makes a voucher and a message with its codes', { tags: ['bot-issue/1', 'bot-issue/2'] }, async () => {
     const response = await issue({ external_issue_id: 'order-1', metadata: { table: '7' } })
     expect(response.status).toBe(201)
     expect(response.headers['idempotent-replayed']).toBeUndefined()
@@ -74,7 +74,7 @@ describe('issue through a bot', () => {
     expect(redeemed.data.voucherId).toBe(voucher.id)
   })
 
-  it('bot issue stores no credential in the chat or in updates', async () => {
+  it('bot issue stores no credential in chats or updates', { tags: ['credentials/1', 'bot-issue/2'] }, async () => {
     await pollOf(bot, { allowed_updates: ['voucher_issued'] })
     const { credentials } = (await issue()).data
     const stored = JSON.stringify(
@@ -111,7 +111,7 @@ describe('issue through a bot', () => {
 })
 
 describe('repeated bot issue', () => {
-  it('replayed bot issue returns its original status even if the user has since blocked the bot', async () => {
+  it('replayed bot issue keeps its status even if the user blocked the bot', { tags: 'bot-issue/2' }, async () => {
     const input = { external_issue_id: 'order-1' }
     const first = await issue(input, { key: 'K' })
     await tenant.operator(contract.platform.blockChat, { chatId: chat.id })
@@ -149,7 +149,7 @@ describe('external_issue_id shared by both issue endpoints', () => {
     expect(await transcript()).toEqual([])
   })
 
-  it('50 concurrent issues at both endpoints create one voucher and at most one message', async () => {
+  it('50 concurrent issues at both endpoints create one voucher', { tags: ['issue/2', 'bot-issue/2'] }, async () => {
     const responses = await Promise.all(
       Array.from({ length: 50 }, (_, index) => issue({ external_issue_id: 'order-1' }, { key: `K${index}` })),
     )
@@ -168,7 +168,7 @@ describe('external_issue_id shared by both issue endpoints', () => {
 })
 
 describe('refused bot issue', () => {
-  it('bot issue checks chat, chat type and block before the template', async () => {
+  it('bot issue checks chat and block before the template', { tags: ['bot-issue/1', 'bot-issue/2'] }, async () => {
     const nowhere = { template_id: 'tpl_none' }
     expect((await issue({ ...nowhere, chat_id: 'chat_none' })).code).toBe('CHAT_NOT_FOUND')
     const group = await newChat(tenant, bot, { type: 'group' })

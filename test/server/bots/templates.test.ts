@@ -33,7 +33,7 @@ describe('templates of a bot without an application', () => {
 })
 
 describe('templates of a linked bot', () => {
-  it('list of bot templates has pages and validates its query', async () => {
+  it('list of bot templates has pages and validates its query', { tags: 'bot-side-templates/3' }, async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.linkedBot()
     for (let have = 0; have < 3; have++) await tenant.draft()

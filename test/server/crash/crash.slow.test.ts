@@ -39,7 +39,7 @@ describe('secrets in files and logs', () => {
       })
   }
 
-  it('server writes secrets only to its key files, never to the trace log', async () => {
+  it('server writes secrets only to its key files, never to the trace log', { tags: 'credentials/1' }, async () => {
     const dataDir = join(folder, 'secrets')
     const server = await startServerChild(dataDir, 'trace')
     const tenant = await newTenant(server)

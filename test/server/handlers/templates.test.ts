@@ -48,7 +48,7 @@ describe('creation of a template', () => {
 })
 
 describe('submission and review of a template', () => {
-  it('rejected template has the code, the reason and the time of the decision', async () => {
+  it('rejected template has code, reason and time of the decision', { tags: 'template-states/2' }, async () => {
     const tenant = await newTenant(server)
     const { id: templateId } = await tenant.reviewing()
     const rejection = { templateId, code: 'UNCLEAR', reason: 'What is it?' }

@@ -74,7 +74,7 @@ describe('verification of a voucher', () => {
 })
 
 describe('redemption of a voucher', () => {
-  it('redeem returns the redemption; verify then reports the voucher as redeemed', async () => {
+  it('redeem returns the redemption; verify reports it', { tags: ['redemptions/1', 'verify/1'] }, async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const response = await tenant.runtime(contract.vouchers.redeem, {
@@ -120,7 +120,7 @@ describe('redemption of a voucher', () => {
 })
 
 describe('reversal of a redemption', () => {
-  it('redemption can be reversed for exactly 90 days', () =>
+  it('redemption can be reversed for exactly 90 days', { tags: 'reversal/2' }, () =>
     alone(async (own, tenant) => {
       const [one, two] = [await tenant.redeem(await tenant.issue()), await tenant.redeem(await tenant.issue())]
       own.clock.advance(90 * DAY_MS)
@@ -132,5 +132,6 @@ describe('reversal of a redemption', () => {
         code: 'REVERSAL_WINDOW_CLOSED',
         details: { redeemed_at: two.redeemedAt },
       })
-    }))
+    }),
+  )
 })

@@ -82,7 +82,7 @@ describe('exchange', () => {
   })
 
   const marked = endpoints.filter((it) => hasSecret(it.body) || hasSecret(it.output))
-  it('captured exchange masks credentials, tokens and webhook secrets in bodies', () => {
+  it('captured exchange masks credentials and tokens in bodies', { tags: 'credentials/1' }, () => {
     expect(marked.map(({ id }) => id)).toEqual(
       expect.arrayContaining(['vouchers.issue', 'vouchers.verify', 'vouchers.redeem', 'bots.issue', 'tokens.create']),
     )

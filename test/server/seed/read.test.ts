@@ -61,7 +61,7 @@ describe('readSeed', () => {
     expect((await problemsOf(text))[0]).toMatch(expected)
   })
 
-  test('readSeed() shows no token in a message, even if a token stands in a wrong place', async () => {
+  test('readSeed() shows no token in a message, even if it is in a wrong place', { tags: 'seeds/4' }, async () => {
     for (const text of [`account: acme\n${seedToken}: x`, `account: acme\n  ${seedToken}`, `{"${seedBotToken}": [}`]) {
       const problems = (await problemsOf(text)).join('\n')
       expect(problems).not.toBe('')
@@ -88,7 +88,7 @@ describe('vouchers of a seed', () => {
     `{ type: fixed, starts_at: '${from}-01-01T00:00:00Z', ends_at: '${to}-01-01T00:00:00Z' }`
   const statuses = ['issued', 'redeemed', 'reversed', 'expired']
 
-  test('readSeed() names line, column and member of each malformed voucher', async () => {
+  test('readSeed() names line, column and member of each malformed voucher', { tags: 'seeds/2' }, async () => {
     const lines = until(relative, [
       'template_id: tpl_1, external_issue_id: a',
       'template_id: tpl_1, external_issue_id: a',

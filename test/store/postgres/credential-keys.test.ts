@@ -52,7 +52,7 @@ const advisoryLocks = `from pg_locks where locktype = 'advisory'
 /** Selects the advisory locks of credential keys, which have two numbers (objsubid 2); other locks have one. */
 const keyLocks = `${advisoryLocks} and objsubid = 2`
 
-it('server start with a new current key is refused if a running server lacks that key', async () => {
+it('new current key is refused if a running server lacks it', { tags: 'credential-keys-of-a-fleet/1' }, async () => {
   const { url, current, start } = await fleet()
   const [{ pid }] = (await query(url, `select pid ${keyLocks}`)) as [{ pid: number }]
   const { exit, stdout, stderr } = await start(current)
@@ -66,7 +66,9 @@ it('server start with a new current key is refused if a running server lacks tha
   expect(await query(url, 'select key_id from credential_keys')).toHaveLength(1)
 })
 
-it('server start with a new current key succeeds once every running server has that key', async () => {
+it('new current key is accepted once each server has it', {
+  tags: 'credential-keys-of-a-fleet/1',
+}, async () => {
   const { old, added, current, live, first, start } = await fleet()
   const second = await live(old)
   await first.close()

@@ -208,7 +208,7 @@ describe.each(['transaction', 'statement'])('pooler in %s mode', (pool_mode) => 
     await Promise.all(others)
   })
 
-  it('every command with a database is refused with STORE_POOLED', async () => {
+  it('every command with a database is refused with STORE_POOLED', { tags: 'check-of-the-database/2' }, async () => {
     const { url } = await pooled({ pool_mode })
     const home = temporaryDir()
     const env = { VOUCHERCTL_DATABASE_URL: url }

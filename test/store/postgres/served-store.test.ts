@@ -37,11 +37,11 @@ describe('a data folder that served PostgreSQL', () => {
     expect([exit, JSON.parse(stdout)]).toMatchObject([0, { store: 'postgres', database: shown }])
   })
 
-  it('remembers the database without user and password', () => {
+  it('remembers the database without user and password', { tags: 'data-folder/1' }, () => {
     expect(JSON.parse(readFileSync(join(data, 'store.json'), 'utf8'))).toEqual({ engine: 'postgres', database: shown })
   })
 
-  it('refuses to be started, exported or filled without the URL, and gets no SQLite store', async () => {
+  it('refuses start, export and import without the URL of its database', { tags: 'data-folder/2' }, async () => {
     const files = readdirSync(data)
     const backup = join(home, 'backup.ndjson')
     expect((await run(`server export --out ${backup} --data ${data}`, onDatabase())).exit).toBe(0)
@@ -70,7 +70,7 @@ describe('a data folder that served PostgreSQL', () => {
     expect((await start()).exit).toBe(0)
   })
 
-  it('starts again on the database, and leaves it with --new-store', async () => {
+  it('starts again on the database, and leaves it with --new-store', { tags: 'data-folder/2' }, async () => {
     expect((await start('', onDatabase())).exit).toBe(0)
     expect((await start('--new-store')).exit).toBe(0)
     expect([existsSync(join(data, 'voucherctl.db')), existsSync(join(data, 'store.json'))]).toEqual([true, false])
@@ -92,7 +92,7 @@ describe('a data folder that served SQLite', () => {
     expect((await start()).exit).toBe(0)
   })
 
-  it('refuses an empty database unless --new-store', async () => {
+  it('refuses an empty database unless --new-store', { tags: 'data-folder/2' }, async () => {
     const { exit, stderr } = await start('', onDatabase())
     expect([exit, errorOf(stderr)]).toMatchObject([
       1,

@@ -48,6 +48,14 @@ async function filled(): Promise<void> {
   await store.close()
 }
 
+/** Overwrites a page that no query of a start reads. */
+function damage(): void {
+  const bytes = readFileSync(path)
+  const page = Math.floor(bytes.indexOf('x'.repeat(500)) / PAGE_BYTES)
+  bytes.fill(0, page * PAGE_BYTES, (page + 1) * PAGE_BYTES)
+  writeFileSync(path, bytes)
+}
+
 /** Changes the database file with plain SQL, as another program could. */
 function altered(sql: string): void {
   const db = openDatabase(path)
@@ -152,13 +160,21 @@ describe('database files that are refused and left unchanged', () => {
     refused('STORE_UNUSABLE', /damaged/)
   })
 
-  it('database with a zeroed page is refused before it is read', { tags: 'check-of-the-database/1' }, async () => {
+  it('database with a zeroed page that no query reads is refused', { tags: 'check-of-the-database/1' }, async () => {
     await filled()
-    const bytes = readFileSync(path)
-    const page = Math.floor(bytes.indexOf('x'.repeat(500)) / PAGE_BYTES)
-    bytes.fill(0, page * PAGE_BYTES, (page + 1) * PAGE_BYTES)
-    writeFileSync(path, bytes)
+    damage()
     refused('STORE_UNUSABLE', /damaged/, /backup/)
+  })
+
+  it('database of over 16 MiB opens; a read of its damaged page fails', {
+    tags: 'check-of-the-database/1',
+  }, async () => {
+    await filled()
+    altered('create table ballast (x); insert into ballast values (zeroblob(17000000))')
+    damage()
+    const store = openSqliteStore(path)
+    await expect(store.read(() => all('select * from credential_keys'))).rejects.toThrow(StoreUnavailable)
+    await store.close()
   })
 
   it('folder in place of the database file is refused', () => {

@@ -16,29 +16,29 @@ async function messageId(run: ProbeContext): Promise<number> {
 }
 
 export const botIssue = [
-  probe.specified('private-chat', 'A bot issues a voucher into a private chat.', async (run) => {
+  probe.specified(1, 'private-chat', 'A bot issues a voucher into a private chat.', async (run) => {
     const { response } = await chatIssue(run)
     if (response.status === 403 || response.status === 404) {
       run.notApplicable("Needs a bot of the token's application, with the scope vouchers:issue, and a chat of the bot.")
     }
     run.succeeds(response)
   }),
-  probe('delivery', 'The issue names the chat and the message in delivery.', async (run) => {
+  probe(2, 'delivery', 'The issue names the chat and the message in delivery.', async (run) => {
     const { delivery } = await delivered(run)
     const observed = [delivery?.chat_id, typeof delivery?.message_id]
     run.equals('chat_id, and type of message_id', observed, [run.resources.offer.chat, 'number'])
   }),
-  issuing('recipient', 'All vouchers in a chat have one recipient, the user of the chat.', async (run) => {
+  issuing(2, 'recipient', 'All vouchers in a chat have one recipient, the user of the chat.', async (run) => {
     const first = await delivered(run)
     const second = run.needs((await issueIntoChat(run)).response, 'a voucher in the chat')
     run.equals('recipientUserId', second.recipientUserId, first.recipientUserId)
   }),
-  probe('repeated-delivery', 'The delivery of a repeated issue names the first message.', async (run) => {
+  probe(2, 'repeated-delivery', 'The delivery of a repeated issue names the first message.', async (run) => {
     const { delivery } = await delivered(run)
     const { input } = await chatIssue(run)
     run.equals('delivery', run.needs(await run.call(issue, input), 'a repeated issue').delivery, delivery)
   }),
-  probe('repeated-message', 'A repeated issue writes no second message.', async (run) => {
+  probe(2, 'repeated-message', 'A repeated issue writes no second message.', async (run) => {
     await delivered(run)
     const { input } = await chatIssue(run)
     const first = await messageId(run)
@@ -55,7 +55,7 @@ export const botIssue = [
     }
     run.equals('id of the next message', next, expected)
   }),
-  accountProbe.specified('unlinked-bot', 'A bot that is not linked to an application cannot issue.', async (run) => {
+  accountProbe.specified(1, 'unlinked-bot', 'A bot that is not linked to an application cannot issue.', async (run) => {
     const { template_id } = (await chatIssue(run)).input
     const chat_id = run.resources.offer.chat
     const token = (await ownBot(run)).token ?? run.notApplicable('Needs the token of a bot.')

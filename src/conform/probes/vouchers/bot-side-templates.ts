@@ -81,6 +81,7 @@ export const botSideTemplates = [
   probe
     .with({ needs: ['jwt', 'bot id'], reads: true })
     .specified(
+      1,
       'listed-members',
       'A listed template has id, externalTemplateId, name, status, issueLimit and issuedCount.',
       async (run) => {
@@ -92,6 +93,7 @@ export const botSideTemplates = [
       },
     ),
   userProbe.specified(
+    1,
     'draft-of-the-application',
     'A draft of a linked bot belongs to its application.',
     async (run) => {
@@ -100,28 +102,34 @@ export const botSideTemplates = [
       run.equals("ids in the application's list", await listed(run, created.externalTemplateId), [created.id])
     },
   ),
-  userProbe('list-of-a-linked-bot', 'A linked bot lists the templates of its application.', async (run) => {
+  userProbe(3, 'list-of-a-linked-bot', 'A linked bot lists the templates of its application.', async (run) => {
     const { id, externalTemplateId } = await draftOfLinkedApplication(run)
     run.equals("ids in the bot's list", await listedByBot(run, botIdOf(run), externalTemplateId), [id])
   }),
-  probe('list-of-an-unlinked-bot', 'A bot without a link lists its own templates.', async (run) => {
+  probe(3, 'list-of-an-unlinked-bot', 'A bot without a link lists its own templates.', async (run) => {
     const { botId, free } = await draftsOfBot(run)
     run.equals("ids in the bot's list", await listedByBot(run, botId, free.externalTemplateId), [free.id])
   }),
-  probe('review-without-a-link', 'A template of a bot without a link can be submitted.', async (run) => {
+  probe(2, 'review-without-a-link', 'A template of a bot without a link can be submitted.', async (run) => {
     const { botId, free } = await draftsOfBot(run)
     run.succeeds(await submitByBot(run, botId, free.id))
   }),
-  tokenIssuing('no-issue-without-a-link', 'Nobody can issue from a template of a bot without a link.', async (run) => {
-    const { free } = await draftsOfBot(run)
-    const { status } = await tryIssue(run, { template_id: free.id })
-    run.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
-  }),
-  probe('link', 'A link gives the templates of the bot to the application.', async (run) => {
+  tokenIssuing(
+    2,
+    'no-issue-without-a-link',
+    'Nobody can issue from a template of a bot without a link.',
+    async (run) => {
+      const { free } = await draftsOfBot(run)
+      const { status } = await tryIssue(run, { template_id: free.id })
+      run.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
+    },
+  ),
+  probe(2, 'link', 'A link gives the templates of the bot to the application.', async (run) => {
     const { free } = await linkedBot(run)
     run.equals("ids in the application's list", await listOfApplication(run), [free.id])
   }),
   probe(
+    2,
     'used-id-while-linked',
     'A template of the bot whose external id the application already uses is hidden until the link ends.',
     async (run) => {
@@ -130,11 +138,17 @@ export const botSideTemplates = [
       run.holds(!ids.includes(taken.id), 'a list without the template of the bot', ids)
     },
   ),
-  probe('used-id-after-the-link', 'A template of the bot that the link has hidden stays with the bot.', async (run) => {
-    const { botId, taken } = await unlinkedBot(run)
-    run.equals("ids in the bot's list", await listedByBot(run, botId, taken.externalTemplateId), [taken.id])
-  }),
+  probe(
+    2,
+    'used-id-after-the-link',
+    'A template of the bot that the link has hidden stays with the bot.',
+    async (run) => {
+      const { botId, taken } = await unlinkedBot(run)
+      run.equals("ids in the bot's list", await listedByBot(run, botId, taken.externalTemplateId), [taken.id])
+    },
+  ),
   probe.with({ needs: ['token', 'jwt'] })(
+    2,
     'later-link',
     'A later link gives the application the templates whose external id it does not use.',
     async (run) => {

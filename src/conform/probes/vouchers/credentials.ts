@@ -35,7 +35,7 @@ const valueOf = async (it: ProbeContext, type: CredentialType) => credentialOf(i
 
 /** Defines a probe that verifies a voucher code in another spelling. */
 const normalises = (name: string, form: string, change: (code: string) => string) =>
-  probe(name, `A redeem code ${form} is the same code.`, async (run) => {
+  probe(3, name, `A redeem code ${form} is the same code.`, async (run) => {
     const { id } = await issued(run)
     const code = await valueOf(run, 'redeem_code')
     run.equals('id of the voucher', run.succeeds(await check(run, 'redeem_code', change(code))).voucher.id, id)
@@ -43,31 +43,36 @@ const normalises = (name: string, form: string, change: (code: string) => string
 
 /** Defines a probe for a malformed value. */
 const isMalformed = (name: string, title: string, type: string, value: string) =>
-  probe.with({ needs: ['token'] })(name, title, async (it) => it.refuses(await check(it, type, value), 400))
+  probe.with({ needs: ['token'] })(5, name, title, async (it) => it.refuses(await check(it, type, value), 400))
 
 /** Defines a probe for a well-formed value of no voucher. */
 const isUnknown = (name: string, title: string, type: CredentialType, value: string) =>
-  tokenRead(name, title, async (run) => run.refuses(await check(run, type, value), 404, 'VOUCHER_NOT_FOUND'))
+  tokenRead(5, name, title, async (run) => run.refuses(await check(run, type, value), 404, 'VOUCHER_NOT_FOUND'))
 
 const withWrongSymbol = (value: string, at: number) =>
   `${value.slice(0, at)}${otherSymbol(value.charAt(at))}${value.slice(at + 1)}`
 
 const failsCheck = (name: string, title: string, type: CredentialType, value: string) =>
-  tokenRead(name, title, async (run) =>
+  tokenRead(5, name, title, async (run) =>
     run.equals('credential_check', (await check(run, type, value)).details.credential_check, 'failed'),
   )
 
 export const credentials = [
-  probe('in-the-issue', 'The data of an issue has credentials: a list of objects with type and value.', async (run) => {
-    const { data, status } = (await issueCall(run)).response
-    if (status > 299) run.notApplicable('Needs an issued voucher.')
-    const list: readonly unknown[] = Array.isArray(data.credentials) ? data.credentials : []
-    const isCredential = ({ type, value }: Members) =>
-      (type === 'redeem_code' || type === 'qr_token') && typeof value === 'string' && value !== ''
-    const isComplete = list.length > 0 && list.map(membersOrNone).every(isCredential)
-    run.holds(isComplete, 'a list of redeem_code and qr_token, each with a value', data?.credentials)
-  }),
-  probe('only-in-the-issue', 'No other response contains a credential of the voucher.', async (run) => {
+  probe(
+    4,
+    'in-the-issue',
+    'The data of an issue has credentials: a list of objects with type and value.',
+    async (run) => {
+      const { data, status } = (await issueCall(run)).response
+      if (status > 299) run.notApplicable('Needs an issued voucher.')
+      const list: readonly unknown[] = Array.isArray(data.credentials) ? data.credentials : []
+      const isCredential = ({ type, value }: Members) =>
+        (type === 'redeem_code' || type === 'qr_token') && typeof value === 'string' && value !== ''
+      const isComplete = list.length > 0 && list.map(membersOrNone).every(isCredential)
+      run.holds(isComplete, 'a list of redeem_code and qr_token, each with a value', data?.credentials)
+    },
+  ),
+  probe(4, 'only-in-the-issue', 'No other response contains a credential of the voucher.', async (run) => {
     const { voucher: one, input, response } = await redeemCall(run)
     const { id } = run.needs(response, 'a redemption')
     const verified = await run.call(verify, input)
@@ -77,40 +82,40 @@ export const credentials = [
     const types = shown.map(({ type }) => type)
     run.equals('credentials in responses to redeem, verify and read', types, [])
   }),
-  probe('code-form', 'A redeem code has 16 symbols in groups of four.', async (run) => {
+  probe(2, 'code-form', 'A redeem code has 16 symbols in groups of four.', async (run) => {
     const code = await valueOf(run, 'redeem_code')
     run.holds(CODE.test(code), "16 symbols of Crockford's base 32 in groups of four", code)
   }),
-  probe('code-check', 'The last symbol of a redeem code is its check symbol.', async (run) => {
+  probe(2, 'code-check', 'The last symbol of a redeem code is its check symbol.', async (run) => {
     const symbols = (await valueOf(run, 'redeem_code')).replaceAll('-', '')
     if (symbols.length !== 16) run.notApplicable('Needs a redeem code of 16 symbols.')
     run.equals('check symbol', symbols.slice(15), checkSymbol(symbols.slice(0, 15)))
   }),
-  probe('qr-form', 'A QR token is VQ1- and 33 symbols.', async (run) => {
+  probe(3, 'qr-form', 'A QR token is VQ1- and 33 symbols.', async (run) => {
     const token = await valueOf(run, 'qr_token')
     run.holds(QR_TOKEN.test(token), "VQ1- and 33 symbols of Crockford's base 32", token)
   }),
-  probe('qr-check', 'The last symbol of a QR token is its check symbol.', async (run) => {
+  probe(3, 'qr-check', 'The last symbol of a QR token is its check symbol.', async (run) => {
     const symbols = (await valueOf(run, 'qr_token')).slice(4)
     if (symbols.length !== 33) run.notApplicable('Needs a QR token of VQ1- and 33 symbols.')
     run.equals('check symbol', symbols.slice(32), checkSymbol(symbols.slice(0, 32)))
   }),
-  probe('code-hint', 'codeHint has the last four symbols of the redeem code.', async (run) => {
+  probe(4, 'code-hint', 'codeHint has the last four symbols of the redeem code.', async (run) => {
     run.equals('codeHint', (await issued(run)).codeHint, (await valueOf(run, 'redeem_code')).slice(-4))
   }),
   ...(['redeem_code', 'qr_token'] as const).map((type) =>
-    probe.specified(`verify-${type}`, `Verify accepts a ${type} of an issue unchanged.`, async (run) => {
+    probe.specified(1, `verify-${type}`, `Verify accepts a ${type} of an issue unchanged.`, async (run) => {
       const one = await issued(run)
       const credential = credentialOf(run, one, type)
       run.equals('id of the voucher', run.succeeds(await run.call(verify, { credential })).voucher.id, one.id)
     }),
   ),
-  probe.specified('redeem-redeem_code', 'Redeem accepts a redeem_code of an issue unchanged.', async (run) => {
+  probe.specified(1, 'redeem-redeem_code', 'Redeem accepts a redeem_code of an issue unchanged.', async (run) => {
     run.succeeds((await redeemCall(run)).response)
   }),
   probe
     .with({ vouchers: 1 })
-    .specified('redeem-qr_token', 'Redeem accepts a qr_token of an issue unchanged.', async (run) => {
+    .specified(1, 'redeem-qr_token', 'Redeem accepts a qr_token of an issue unchanged.', async (run) => {
       const credential = credentialOf(run, await voucher(run), 'qr_token')
       run.succeeds(await run.call(redeem, { credential }))
     }),
@@ -128,6 +133,7 @@ export const credentials = [
     { letter: 'L', digit: '1' },
   ].map(({ letter, digit }) =>
     tokenRead(
+      3,
       `letter-${letter.toLowerCase()}`,
       `The letter ${letter} in a redeem code is read as ${digit}.`,
       async (run) => {
@@ -138,19 +144,19 @@ export const credentials = [
       },
     ),
   ),
-  probe('qr-white-space', 'White space around a QR token is removed.', async (run) => {
+  probe(3, 'qr-white-space', 'White space around a QR token is removed.', async (run) => {
     const token = await valueOf(run, 'qr_token')
     run.succeeds(await check(run, 'qr_token', ` ${token}\n`))
   }),
-  probe('qr-lower-case', 'A QR token in lower case is the same token.', async (run) => {
+  probe(3, 'qr-lower-case', 'A QR token in lower case is the same token.', async (run) => {
     run.succeeds(await check(run, 'qr_token', (await valueOf(run, 'qr_token')).toLowerCase()))
   }),
-  probe('qr-scanner', 'A QR token after the AIM identifier of a scanner is the same token.', async (run) => {
+  probe(3, 'qr-scanner', 'A QR token after the AIM identifier of a scanner is the same token.', async (run) => {
     run.succeeds(await check(run, 'qr_token', `]Q1${await valueOf(run, 'qr_token')}`))
   }),
   probe
     .with({ needs: ['token'] })
-    .partly('other-type', 'A credential of another type is refused with 400.', async (it) =>
+    .partly(1, 'other-type', 'A credential of another type is refused with 400.', async (it) =>
       it.refuses(await check(it, 'conform', UNKNOWN_CODE), 400),
     ),
   isMalformed('malformed-code', 'A malformed redeem code is refused with 400.', 'redeem_code', 'ABCD-EFGH'),
@@ -176,6 +182,7 @@ export const credentials = [
     withWrongSymbol(UNKNOWN_QR_TOKEN, 8),
   ),
   tokenRead(
+    5,
     'passed-check',
     'An unknown code with the right check symbol has no detail credential_check.',
     async (run) => {

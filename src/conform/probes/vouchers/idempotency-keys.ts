@@ -58,15 +58,16 @@ const replay = (run: ProbeContext) =>
   })
 
 const isInvalid = (name: string, title: string, keyOf: (it: ProbeContext) => string) =>
-  issuing(name, title, async (run) =>
+  issuing(2, name, title, async (run) =>
     run.refuses(await tryIssue(run, {}, { key: keyOf(run) }), 400, 'IDEMPOTENCY_KEY_INVALID'),
   )
 
 export const idempotencyKeys = [
-  issuing('issue-without-a-key', 'An issue without Idempotency-Key is 400 IDEMPOTENCY_KEY_REQUIRED.', async (it) =>
+  issuing(2, 'issue-without-a-key', 'An issue without Idempotency-Key is 400 IDEMPOTENCY_KEY_REQUIRED.', async (it) =>
     it.refuses(await tryIssue(it, {}, { key: null }), 400, 'IDEMPOTENCY_KEY_REQUIRED'),
   ),
   issuing(
+    2,
     'redeem-without-a-key',
     'A redemption without Idempotency-Key is 400 IDEMPOTENCY_KEY_REQUIRED.',
     async (run) => {
@@ -75,6 +76,7 @@ export const idempotencyKeys = [
     },
   ),
   issuing(
+    2,
     'reverse-without-a-key',
     'A reversal without Idempotency-Key is 400 IDEMPOTENCY_KEY_REQUIRED.',
     async (run) => {
@@ -84,6 +86,7 @@ export const idempotencyKeys = [
     },
   ),
   probe.with({ needs: ['bot', 'chat', 'template'], vouchers: 2 })(
+    2,
     'bot-issue-with-a-key',
     'An issue by a bot accepts a key: another issue under it is refused with 409.',
     async (run) => {
@@ -92,12 +95,13 @@ export const idempotencyKeys = [
       run.refuses((await issueIntoChat(run, {}, key)).response, 409)
     },
   ),
-  probe('verify-ignores-it', 'Verify ignores Idempotency-Key, even a malformed one.', async (run) => {
+  probe(2, 'verify-ignores-it', 'Verify ignores Idempotency-Key, even a malformed one.', async (run) => {
     const credential = credentialOf(run, await issued(run))
     run.needs(await run.call(verify, { credential }), 'a verification')
     run.succeeds(await run.call(verify, { credential }, { key: 'not a key' }))
   }),
   issuing(
+    2,
     'key-of-255',
     'A key can have 255 visible ASCII characters.',
     async (it) => void it.succeeds(await tryIssue(it, {}, { key: `${it.resources.name()}!"~`.padEnd(255, 'k') })),
@@ -110,28 +114,29 @@ export const idempotencyKeys = [
     'A key with a space is 400 IDEMPOTENCY_KEY_INVALID.',
     (it) => `${it.resources.name()} 1`,
   ),
-  issuing('two-keys', 'Two headers Idempotency-Key are 400 IDEMPOTENCY_KEY_INVALID.', async (run) => {
+  issuing(2, 'two-keys', 'Two headers Idempotency-Key are 400 IDEMPOTENCY_KEY_INVALID.', async (run) => {
     const headers = { 'idempotency-key': [run.resources.name(), run.resources.name()] }
     run.refuses(await tryIssue(run, {}, { key: null, headers }), 400, 'IDEMPOTENCY_KEY_INVALID')
   }),
-  probe('quotes', 'A key in double quotes is the key without them.', async (run) => {
+  probe(2, 'quotes', 'A key in double quotes is the key without them.', async (run) => {
     await redeemed(run)
     const { first, response } = await again(run, { key: `"${(await redeemCall(run)).key}"` })
     repeats(run, response, first.id)
   }),
-  tokensProbe('other-token', 'A key is the same for all tokens of the application.', async (run) => {
+  tokensProbe(3, 'other-token', 'A key is the same for all tokens of the application.', async (run) => {
     const { applicationId } = await redeemed(run)
     const { token } = await applicationToken(run, applicationId, scopes)
     const { first, response } = await again(run, { credential: token })
     repeats(run, response, first.id)
   }),
-  probe('other-case', 'A key in upper case is another key.', async (run) => {
+  probe(3, 'other-case', 'A key in upper case is another key.', async (run) => {
     await redeemed(run)
     const { first, response } = await again(run, { key: (await redeemCall(run)).key.toUpperCase() })
     const { id } = membersOrNone(response.data)
     run.holds(id !== first.id, 'no replay under another key', 'the redemption under the key in lower case')
   }),
   issuing.partly(
+    1,
     'other-operation',
     'A key of a redemption is 409 IDEMPOTENCY_KEY_REUSED for an issue.',
     async (run) => {
@@ -140,7 +145,7 @@ export const idempotencyKeys = [
       run.refuses(await tryIssue(run, {}, { key }), 409, 'IDEMPOTENCY_KEY_REUSED')
     },
   ),
-  tenantProbe('other-application', 'Another application can use the same key.', async (run) => {
+  tenantProbe(3, 'other-application', 'Another application can use the same key.', async (run) => {
     const { id: appId } = await application(run)
     const { token } = await applicationToken(run, appId, scopes)
     const { first, response } = await again(run, { credential: token })
@@ -148,13 +153,14 @@ export const idempotencyKeys = [
     run.holds(response.code !== 'IDEMPOTENCY_KEY_REUSED', 'not IDEMPOTENCY_KEY_REUSED', `${response.code}`)
     run.holds(id !== first.id, 'no replay for another application', 'the redemption of the first application')
   }),
-  probe.partly('other-body', 'A key with another body is 409 IDEMPOTENCY_KEY_REUSED.', async (run) => {
+  probe.partly(1, 'other-body', 'A key with another body is 409 IDEMPOTENCY_KEY_REUSED.', async (run) => {
     await redeemed(run)
     const { input, key } = await redeemCall(run)
     const response = await run.call(redeem, { ...input, reference: 'other' }, { key })
     run.refuses(response, 409, 'IDEMPOTENCY_KEY_REUSED')
   }),
   issuingTwo.partly(
+    1,
     'other-path',
     'A key of a reversal is 409 IDEMPOTENCY_KEY_REUSED for the reversal of another redemption.',
     async (run) => {
@@ -166,13 +172,14 @@ export const idempotencyKeys = [
       run.refuses(response, 409, 'IDEMPOTENCY_KEY_REUSED')
     },
   ),
-  probe('members-in-another-order', 'A body with the members in another order is the same request.', async (run) => {
+  probe(3, 'members-in-another-order', 'A body with the members in another order is the same request.', async (run) => {
     const { id } = await redeemed(run)
     const { type, value } = credentialOf(run, (await redeemCall(run)).voucher)
     const body = JSON.stringify({ credential: { value, type } })
     repeats(run, await run.send({ ...(await redeemRequest(run, body)), as: 'token' }), id)
   }),
   probe(
+    3,
     'strings-by-value',
     'A body with white space and escapes of the same strings is the same request.',
     async (run) => {
@@ -188,6 +195,7 @@ export const idempotencyKeys = [
     },
   ),
   probe.with({ needs: [...needs, 'secure'] })(
+    3,
     'encrypted-call',
     'A call is the same request over the plain and over the encrypted transport.',
     async (run) => {
@@ -200,6 +208,7 @@ export const idempotencyKeys = [
     },
   ),
   issuingTwo(
+    4,
     'other-request-while-running',
     'Of two concurrent issues under one key one is a success and the other 409 IDEMPOTENCY_KEY_REUSED.',
     async (run) => {
@@ -211,14 +220,20 @@ export const idempotencyKeys = [
       if (failed !== undefined) run.refuses(failed, 409, 'IDEMPOTENCY_KEY_REUSED')
     },
   ),
-  issuing('after-a-refusal', 'A key of a refused redemption can be used again with a corrected body.', async (run) => {
-    const credential = credentialOf(run, await voucher(run))
-    const key = run.resources.name()
-    const refused = await run.call(redeem, { credential, recipient_user_id: run.resources.name() }, { key })
-    run.holds(refused.status > 299, 'a refusal for another recipient', `status ${refused.status}`)
-    run.succeeds(await run.call(redeem, { credential }, { key }))
-  }),
   issuing(
+    4,
+    'after-a-refusal',
+    'A key of a refused redemption can be used again with a corrected body.',
+    async (run) => {
+      const credential = credentialOf(run, await voucher(run))
+      const key = run.resources.name()
+      const refused = await run.call(redeem, { credential, recipient_user_id: run.resources.name() }, { key })
+      run.holds(refused.status > 299, 'a refusal for another recipient', `status ${refused.status}`)
+      run.succeeds(await run.call(redeem, { credential }, { key }))
+    },
+  ),
+  issuing(
+    4,
     'refusal-of-the-same-body',
     'A refused redemption can be repeated under its key after the cause of the refusal has gone.',
     async (run) => {
@@ -234,6 +249,7 @@ export const idempotencyKeys = [
     },
   ),
   issuing.partly(
+    1,
     'late-retry',
     'A retry of a redemption after its reversal returns the first response and does not redeem again.',
     async (run) => {
@@ -247,30 +263,30 @@ export const idempotencyKeys = [
       run.holds(isFirst, 'the data of the first response', data ?? `status ${status}`, 'decided')
     },
   ),
-  probe('replay-status', 'A replay has the status of the first response.', async (run) => {
+  probe(5, 'replay-status', 'A replay has the status of the first response.', async (run) => {
     const { first, response } = await replay(run)
     run.accepts(response, first.status)
   }),
-  probe('replay-data', 'A replay has the data of the first response, with the credentials.', async (run) => {
+  probe(5, 'replay-data', 'A replay has the data of the first response, with the credentials.', async (run) => {
     const { first, response } = await replay(run)
     run.equals('data', run.accepts(response), first.data)
   }),
-  probe('replay-of-a-redemption', 'A replay of a redemption has the data of the first response.', async (run) => {
+  probe(5, 'replay-of-a-redemption', 'A replay of a redemption has the data of the first response.', async (run) => {
     const { first, response } = await again(run)
     run.equals('data', run.accepts(response), first)
   }),
-  probe('replay-of-a-reversal', 'A replay of a reversal has the data of the first response.', async (run) => {
+  probe(5, 'replay-of-a-reversal', 'A replay of a reversal has the data of the first response.', async (run) => {
     const { redemption, key, response } = await reversal(run)
     run.equals('data', run.accepts(await reverse(run, redemption.id, key)), run.needs(response, 'a reversal'))
   }),
-  probe('replay-request-id', 'A replay has its own request id.', async (run) => {
+  probe(5, 'replay-request-id', 'A replay has its own request id.', async (run) => {
     const { first, response } = await replay(run)
     run.needs(response, 'a replay')
     const ids = [first, response].map(({ json }) => membersOrNone(json).requestId)
     if (!ids.every((id) => typeof id === 'string')) run.notApplicable('Needs requestId in the envelope.')
     run.holds(ids[0] !== ids[1], 'another requestId than in the first response', ids)
   }),
-  probe('replay-header', 'A replay has Idempotent-Replayed: true.', async (run) => {
+  probe(5, 'replay-header', 'A replay has Idempotent-Replayed: true.', async (run) => {
     const { response } = await again(run)
     run.needs(response, 'a replay')
     run.equals('Idempotent-Replayed', response.headers['idempotent-replayed']?.toLowerCase(), 'true')

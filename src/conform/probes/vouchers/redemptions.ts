@@ -22,21 +22,22 @@ export const secondRedemption = (run: ProbeContext) =>
   })
 
 export const redemptions = [
-  issuing('optional-members', 'Redeem takes recipient_user_id, reference and metadata.', async (run) => {
+  issuing(2, 'optional-members', 'Redeem takes recipient_user_id, reference and metadata.', async (run) => {
     const one = await voucher(run)
     const credential = credentialOf(run, one)
     const optional = { reference: run.resources.name(), metadata: { origin: 'conform' } }
     run.succeeds(await run.call(redeem, { credential, recipient_user_id: one.recipientUserId, ...optional }))
   }),
-  issuing('other-recipient', 'A redemption for another recipient is 409 RECIPIENT_MISMATCH.', async (run) => {
+  issuing(2, 'other-recipient', 'A redemption for another recipient is 409 RECIPIENT_MISMATCH.', async (run) => {
     const credential = credentialOf(run, await voucher(run))
     const response = await run.call(redeem, { credential, recipient_user_id: run.resources.name() })
     run.refuses(response, 409, 'RECIPIENT_MISMATCH')
   }),
-  probe.specified('second', 'A second redemption is refused with 409.', async (run) => {
+  probe.specified(1, 'second', 'A second redemption is refused with 409.', async (run) => {
     run.refuses((await secondRedemption(run)).response, 409)
   }),
   probe.specified(
+    1,
     'second-by-qr_token',
     'A second redemption by the other credential is refused with 409.',
     async (run) => {
@@ -46,6 +47,7 @@ export const redemptions = [
     },
   ),
   issuing.specified(
+    1,
     'at-once',
     'Of concurrent redemptions by code and QR token under different keys one succeeds.',
     async (run) => {
@@ -54,28 +56,28 @@ export const redemptions = [
       run.equals('redemptions', await successesOf((n) => run.call(redeem, input(n))), 1)
     },
   ),
-  probe('details-of-the-second', 'A second redemption names id and time of the first.', async (run) => {
+  probe(2, 'details-of-the-second', 'A second redemption names id and time of the first.', async (run) => {
     const { first, response } = await secondRedemption(run)
     run.refuses(response, 409)
     const values = Object.values(response.details)
     const isComplete = values.includes(first.id) && values.includes(first.redeemedAt)
     run.holds(isComplete, `details with ${first.id} and ${first.redeemedAt}`, response.details)
   }),
-  probe.specified('read', 'A redemption can be read.', async (run) => {
+  probe.specified(1, 'read', 'A redemption can be read.', async (run) => {
     const { id } = await redeemed(run)
     run.equals('id', run.succeeds(await run.call(redemption, { redemptionId: id })).id, id)
   }),
-  probe('succeeded', 'A redemption reads as succeeded.', async (run) => {
+  probe(2, 'succeeded', 'A redemption reads as succeeded.', async (run) => {
     const { data, status } = (await redeemCall(run)).response
     if (status > 299) run.notApplicable('Needs a redemption.')
     run.equals('status', (await read(run, data.id)).status, 'succeeded')
   }),
-  probe('reversed', 'A reversed redemption reads as reversed.', async (run) => {
+  probe(2, 'reversed', 'A reversed redemption reads as reversed.', async (run) => {
     const { response, redemption: first } = await reversal(run)
     if (response.status > 299) run.notApplicable('Needs a reversal.')
     run.equals('status', (await read(run, first.id)).status, 'reversed')
   }),
-  probe('state-of-the-voucher', 'A redemption has the state of its voucher.', async (run) => {
+  probe(2, 'state-of-the-voucher', 'A redemption has the state of its voucher.', async (run) => {
     const { id } = await redeemed(run)
     const { voucher: one } = run.needs(await verify(run, (await redeemCall(run)).voucher), 'a verification')
     run.equals('voucher.status', (await read(run, id)).voucher.status, one.status)
@@ -104,7 +106,7 @@ const reversals = async (run: ProbeContext) =>
 
 /** Defines a probe that concurrent calls under one key have one effect and equal data. */
 const areOne = (name: string, what: string, calls: (run: ProbeContext) => Promise<readonly Observed[]>) =>
-  inFlight(name, `Concurrent ${what}s under one key all return the one ${what}.`, async (run) => {
+  inFlight(1, name, `Concurrent ${what}s under one key all return the one ${what}.`, async (run) => {
     const [first, ...others] = (await calls(run)).map((it) => run.succeeds(it))
     for (const it of others) run.equals('data of a concurrent call', it, first)
   })
@@ -114,6 +116,7 @@ export const keysInFlight = [
   areOne('replay', 'redemption', redeems),
   areOne('reversal', 'reversal', reversals),
   probesOf('replays', { kind: 'money', needs })(
+    1,
     'not-the-first-call',
     'The response to a first call has no Idempotent-Replayed: true.',
     async (run) => {

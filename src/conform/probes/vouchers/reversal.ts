@@ -28,17 +28,17 @@ export const secondReversal = (run: ProbeContext) =>
   })
 
 export const reversal = [
-  probe.specified('reverse', 'A redemption can be reversed.', async (run) => {
+  probe.specified(1, 'reverse', 'A redemption can be reversed.', async (run) => {
     run.succeeds((await reversed(run)).response)
   }),
-  probe.specified('once', 'A second reversal is refused with 409.', async (run) => {
+  probe.specified(1, 'once', 'A second reversal is refused with 409.', async (run) => {
     run.refuses(await secondReversal(run), 409)
   }),
-  issuing.specified('at-once', 'Of concurrent reversals under different keys one succeeds.', async (run) => {
+  issuing.specified(1, 'at-once', 'Of concurrent reversals under different keys one succeeds.', async (run) => {
     const { redemption: first } = await newRedemption(run)
     run.equals('reversals', await successesOf(() => reverseCall(run, first.id)), 1)
   }),
-  probe('issued', 'After a reversal the voucher is issued.', async (run) => {
+  probe(2, 'issued', 'After a reversal the voucher is issued.', async (run) => {
     const { response, voucher } = await reversed(run)
     run.needs(response, 'a reversal')
     const { voucher: unused } = run.needs(await verify(run, await issued(run)), 'a verification')
@@ -46,7 +46,7 @@ export const reversal = [
     const { status } = run.needs(await verify(run, voucher), 'a verification').voucher
     run.equals('status of the voucher', status, 'issued')
   }),
-  waiting('expired', 'After a reversal behind its validUntil the voucher reads as expired.', async (run) => {
+  waiting(2, 'expired', 'After a reversal behind its validUntil the voucher reads as expired.', async (run) => {
     const { used, redemption: first, ends_at, verified } = await ended(run)
     const { voucher: unused } = run.needs(verified, 'a verification')
     if (unused.status !== 'expired') run.notApplicable('Needs the state expired of a voucher that nobody redeemed.')
@@ -56,6 +56,7 @@ export const reversal = [
     run.equals('status of the voucher', voucher.status, 'expired')
   }),
   issuing(
+    3,
     'metadata',
     'The metadata of a reversal is merged into the metadata of the redemption and replaces equal keys.',
     async (run) => {
@@ -65,7 +66,7 @@ export const reversal = [
       run.equals('metadata', observed, { a: '1', b: '2', c: '2' })
     },
   ),
-  issuing('no-body', 'Reversals without a body and with {} are the same request.', async (run) => {
+  issuing(3, 'no-body', 'Reversals without a body and with {} are the same request.', async (run) => {
     const { redemption: first } = await newRedemption(run)
     const path = `/api/v1/open-platform/vouchers/redemptions/${encodeURIComponent(first.id)}/reverse`
     const headers = { accept: 'application/json', 'idempotency-key': run.resources.name() }
@@ -75,6 +76,7 @@ export const reversal = [
     run.succeeds(await run.send({ ...request, headers: withType, body: '{}' }))
   }),
   issuing(
+    2,
     'later-redemption',
     'A reversal of an old redemption does not touch a later one of the voucher.',
     async (run) => {

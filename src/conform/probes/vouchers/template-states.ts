@@ -25,23 +25,28 @@ const submissionByBot = (run: ProbeContext) =>
   })
 
 export const templateStates = [
-  probe.specified('draft', 'A created template is a draft.', async (run) => {
+  probe.specified(1, 'draft', 'A created template is a draft.', async (run) => {
     run.equals('status', run.needs((await draftCall(run)).response, 'a template').status, 'draft')
   }),
-  botProbe.specified('draft-by-bot', 'A template that a bot creates is a draft.', async (run) => {
+  botProbe.specified(1, 'draft-by-bot', 'A template that a bot creates is a draft.', async (run) => {
     run.equals('status', run.needs(await draftByBot(run), 'a template').status, 'draft')
   }),
-  issuing.partly('issue-of-a-draft', 'An issue from a draft is refused with 409 TEMPLATE_NOT_ACTIVE.', async (run) => {
-    const { id } = await keptDraft(run)
-    run.refuses(await tryIssue(run, { template_id: id }), 409, 'TEMPLATE_NOT_ACTIVE')
-  }),
-  probe.specified('submit', 'A submitted template is reviewing.', async (run) => {
+  issuing.partly(
+    2,
+    'issue-of-a-draft',
+    'An issue from a draft is refused with 409 TEMPLATE_NOT_ACTIVE.',
+    async (run) => {
+      const { id } = await keptDraft(run)
+      run.refuses(await tryIssue(run, { template_id: id }), 409, 'TEMPLATE_NOT_ACTIVE')
+    },
+  ),
+  probe.specified(1, 'submit', 'A submitted template is reviewing.', async (run) => {
     run.equals('status', run.succeeds((await submission(run)).response).status, 'reviewing')
   }),
-  botProbe.specified('submit-by-bot', 'A template that a bot submits is reviewing.', async (run) => {
+  botProbe.specified(1, 'submit-by-bot', 'A template that a bot submits is reviewing.', async (run) => {
     run.equals('status', run.succeeds((await submissionByBot(run)).response).status, 'reviewing')
   }),
-  probe.specified('approval', 'A template whose review ends is active or rejected.', async (run) => {
+  probe.specified(1, 'approval', 'A template whose review ends is active or rejected.', async (run) => {
     const { template, response } = await submission(run)
     run.needs(response, 'a submitted template')
     for (let leftMs = run.resources.offer.maxWaitMs; ; leftMs -= POLL_MS) {
@@ -55,6 +60,7 @@ export const templateStates = [
     }
   }),
   probe.partly(
+    2,
     'submit-again',
     'To submit a template again that is reviewing or active is 409 TEMPLATE_STATE_CONFLICT.',
     async (run) => {
@@ -64,6 +70,7 @@ export const templateStates = [
     },
   ),
   botProbe.partly(
+    1,
     'submit-again-by-bot',
     'A bot that submits a template again, reviewing or active, gets 409 TEMPLATE_STATE_CONFLICT.',
     async (run) => {
@@ -72,7 +79,7 @@ export const templateStates = [
       run.refuses(await submitByBot(run, botIdOf(run), id), 409, 'TEMPLATE_STATE_CONFLICT')
     },
   ),
-  probe.with({ reads: true })('rejection', 'A rejected template has a code and a reason.', async (run) => {
+  probe.with({ reads: true })(2, 'rejection', 'A rejected template has a code and a reason.', async (run) => {
     const { items } = run.needs(await run.call(templates.list, { status: 'rejected' }), 'a list of templates')
     const rejected = items.find(({ status }) => status === 'rejected')
     const { rejectionCode, rejectionReason } = rejected ?? run.notApplicable('Needs a rejected template.')

@@ -25,11 +25,11 @@ type Changes = (it: ProbeContext) => Record<string, unknown>
 
 /** Defines a probe of a create call with changed members that must succeed. */
 const accepts = (name: string, title: string, changes: Changes) =>
-  probe(name, title, async (it) => void it.succeeds(await create(it, { ...templateInput(it), ...changes(it) })))
+  probe(2, name, title, async (it) => void it.succeeds(await create(it, { ...templateInput(it), ...changes(it) })))
 
 /** Defines a probe of a create call with changed members that must be refused with 400. */
 const refuses = (name: string, title: string, changes: Changes) =>
-  probe(name, title, async (it) => it.refuses(await create(it, { ...templateInput(it), ...changes(it) }), 400))
+  probe(2, name, title, async (it) => it.refuses(await create(it, { ...templateInput(it), ...changes(it) }), 400))
 
 /** Makes an external template id of `length` symbols, with all permitted symbols. */
 const externalId = (it: ProbeContext, length: number) => `${it.resources.name()}.AZ_az:09-`.padEnd(length, 'x')
@@ -42,15 +42,16 @@ async function issuedCount(run: ProbeContext): Promise<number> {
 }
 
 export const templateProbes = [
-  probe('nine-members', 'A create call with the nine members of a template is a success.', async (run) => {
+  probe(2, 'nine-members', 'A create call with the nine members of a template is a success.', async (run) => {
     run.succeeds((await draftCall(run)).response)
   }),
-  botProbe.specified('nine-members-by-bot', 'The create call of a bot takes the same nine members.', async (run) => {
+  botProbe.specified(1, 'nine-members-by-bot', 'The create call of a bot takes the same nine members.', async (run) => {
     run.succeeds(await createByBot(run, templateInput(run)))
   }),
   ...members.flatMap((member) => [
     refuses(`without-${member}`, `A template without ${member} is refused with 400.`, () => ({ [member]: undefined })),
     botProbe.partly(
+      1,
       `without-${member}-by-bot`,
       `A template of a bot without ${member} is refused with 400.`,
       async (it) => it.refuses(await createByBot(it, { ...templateInput(it), [member]: undefined }), 400),
@@ -58,6 +59,7 @@ export const templateProbes = [
   ]),
   ...fulfillmentCategories.map((category) =>
     botProbe.specified(
+      1,
       `category-${category}`,
       `A template of a bot can have the fulfillment_category ${category}.`,
       async (it) => void it.succeeds(await createByBot(it, templateInput(it, { fulfillment_category: category }))),
@@ -73,6 +75,7 @@ export const templateProbes = [
     metadata: { origin: 'conform' },
   })),
   botProbe(
+    2,
     'optional-members-by-bot',
     'The create call of a bot takes a description of 500 code points and metadata.',
     async (run) => {
@@ -104,6 +107,7 @@ export const templateProbes = [
     (it) => ({ external_template_id: `${it.resources.name()}/1` }),
   ),
   probe(
+    3,
     'external-id-used',
     'external_template_id of a draft of the application is 409 EXTERNAL_TEMPLATE_ID_EXISTS for another template.',
     async (run) => {
@@ -121,10 +125,11 @@ export const templateProbes = [
   })),
   probe
     .with({ kind: 'money' })
-    .specified('issue-counts', 'An issue counts its voucher in issuedCount of the template.', async (run) => {
+    .specified(1, 'issue-counts', 'An issue counts its voucher in issuedCount of the template.', async (run) => {
       run.equals('issuedCount', await issuedCount(run), 1)
     }),
   probe(
+    3,
     'count-is-not-reduced',
     'A redemption and its reversal do not reduce issuedCount of the template.',
     async (run) => {

@@ -29,12 +29,12 @@ const TOLERANCE_MS = 1_000
 const relative = (changes: object) => ({ type: 'relative', duration_days: 1, ...changes })
 
 const isAccepted = (name: string, title: string, validity: (it: ProbeContext) => Promise<object>) =>
-  probe(name, title, async (run) => {
+  probe(2, name, title, async (run) => {
     run.succeeds(await create(run, { ...templateInput(run), validity: await validity(run) }))
   })
 
 const isRefused = (name: string, title: string, validity: object) =>
-  probe(name, title, async (run) => {
+  probe(2, name, title, async (run) => {
     run.refuses(await create(run, { ...templateInput(run), validity }), 400)
   })
 
@@ -61,12 +61,13 @@ export const validity = [
   isRefused('duration-of-1096', 'A duration of 1,096 days is refused with 400.', relative({ duration_days: 1096 })),
   isAccepted('delay-of-30', 'A delay of 30 days is accepted.', async () => relative({ delay_days: 30 })),
   isRefused('delay-of-31', 'A delay of 31 days is refused with 400.', relative({ delay_days: 31 })),
-  probe('day-of-86400-seconds', 'A voucher with a duration of one day is valid for 86,400 s.', async (run) => {
+  probe(2, 'day-of-86400-seconds', 'A voucher with a duration of one day is valid for 86,400 s.', async (run) => {
     const { validFrom, validUntil } = (await limited(run)).voucher
     run.equals('ms from validFrom to validUntil', timeOf(run, validUntil) - timeOf(run, validFrom), DAY_MS)
   }),
   ...[0, 1].map((days) =>
     probe(
+      2,
       `delay-of-${days}-from-the-issue`,
       `A voucher with a delay of ${days} days is valid from ${days} days after its issue.`,
       async (run) => {
@@ -77,12 +78,13 @@ export const validity = [
       },
     ),
   ),
-  probe('fixed-window', 'A voucher with a fixed validity has the times of its template.', async (run) => {
+  probe(3, 'fixed-window', 'A voucher with a fixed validity has the times of its template.', async (run) => {
     const { unused, starts_at, ends_at } = await ending(run)
     const observed = [timeOf(run, unused.validFrom), timeOf(run, unused.validUntil)]
     run.equals('validFrom and validUntil', observed, [Date.parse(starts_at), Date.parse(ends_at)])
   }),
   probe.with({ needs: ['token', 'template'] })(
+    3,
     'times-never-change',
     'validFrom and validUntil of a voucher are the same after a redemption and its reversal.',
     async (run) => {
@@ -92,15 +94,16 @@ export const validity = [
       run.equals('times', [last.validFrom, last.validUntil], [first.validFrom, first.validUntil])
     },
   ),
-  probe.partly('before-valid-from', 'A redemption before validFrom is refused with 409.', async (run) => {
+  probe.partly(1, 'before-valid-from', 'A redemption before validFrom is refused with 409.', async (run) => {
     const { voucher } = await future(run)
     await futureVerified(run)
     run.refuses(await run.call(redeem, { credential: credentialOf(run, voucher) }), 409)
   }),
-  probe('create-after-the-end', 'A template can be created with a validity that has ended.', async (run) => {
+  probe(3, 'create-after-the-end', 'A template can be created with a validity that has ended.', async (run) => {
     run.succeeds(await endedTemplate(run))
   }),
   probe.with({ vouchers: 1 })(
+    3,
     'issue-after-the-end',
     'An issue from a template whose validity has ended is 409 TEMPLATE_VALIDITY_ENDED.',
     async (run) => {
@@ -112,7 +115,7 @@ export const validity = [
 
 /** Waits for the end of a voucher that a probe of `validity` issued. */
 export const validityAfterTheEnd = [
-  waiting.partly('at-valid-until', 'A redemption after validUntil is refused with 409.', async (run) => {
+  waiting.partly(1, 'at-valid-until', 'A redemption after validUntil is refused with 409.', async (run) => {
     const { unused } = await ended(run)
     run.refuses(await run.call(redeem, { credential: credentialOf(run, unused) }), 409)
   }),
@@ -126,7 +129,7 @@ const hasCode = (
   call: (it: ProbeContext) => Promise<Observed>,
   options: Pick<Probe, 'vouchers' | 'waitsMs'> = {},
 ): Probe =>
-  probesOf('failure-codes', { needs: ['token'], ...options })(name, `${what} has the code ${code}.`, async (run) => {
+  probesOf('failure-codes', { needs: ['token'], ...options })(3, name, `${what} has the code ${code}.`, async (run) => {
     const response = await call(run)
     run.needsRefusal(response, 409)
     run.refuses(response, 409, code)

@@ -18,7 +18,7 @@ function finds(run: ProbeContext, verified: Observed<Verification>, reason: Veri
 }
 
 export const verifyProbes = [
-  probe.with({ vouchers: 1 }).specified('changes-nothing', 'Verify does not change the voucher.', async (run) => {
+  probe.with({ vouchers: 1 }).specified(1, 'changes-nothing', 'Verify does not change the voucher.', async (run) => {
     await redeemed(run)
     // A separate voucher: only its first verification may show a change.
     const one = await voucher(run)
@@ -33,7 +33,7 @@ export const verifyProbes = [
     for (const state of states) run.equals('verification', state, states[0])
     run.succeeds(await run.call(redeem, { credential: credentialOf(run, one) }))
   }),
-  probe('members', 'The data of verify is redeemable, reason, voucher and checkedAt.', async (run) => {
+  probe(2, 'members', 'The data of verify is redeemable, reason, voucher and checkedAt.', async (run) => {
     const one = await issued(run)
     const { reason, voucher, checkedAt } = run.succeeds(await verifyVoucher(run, one))
     const expected = 'reason, the voucher with its id, and checkedAt'
@@ -41,20 +41,20 @@ export const verifyProbes = [
     const isComplete = reason !== undefined && id === one.id && typeof checkedAt === 'string'
     run.holds(isComplete, expected, { reason, voucher: voucher && { id }, checkedAt })
   }),
-  probe('redeemable', 'A redeemable voucher has the reason null.', async (run) => {
+  probe(2, 'redeemable', 'A redeemable voucher has the reason null.', async (run) => {
     finds(run, await verifyVoucher(run, await issued(run)), null)
   }),
-  probe('already-redeemed', 'A redeemed voucher has the reason already_redeemed.', async (run) => {
+  probe(2, 'already-redeemed', 'A redeemed voucher has the reason already_redeemed.', async (run) => {
     await redeemed(run)
     finds(run, await verifyVoucher(run, (await redeemCall(run)).voucher), 'already_redeemed')
   }),
-  waiting('expired', 'A voucher after its validUntil has the reason expired.', async (it) =>
+  waiting(2, 'expired', 'A voucher after its validUntil has the reason expired.', async (it) =>
     finds(it, (await ended(it)).verified, 'expired'),
   ),
-  tokenProbe('not-yet-valid', 'A voucher before its validFrom has the reason not_yet_valid.', async (run) => {
+  tokenProbe(2, 'not-yet-valid', 'A voucher before its validFrom has the reason not_yet_valid.', async (run) => {
     finds(run, await futureVerified(run), 'not_yet_valid')
   }),
-  probe('recipient-mismatch', 'A voucher of another recipient has the reason recipient_mismatch.', async (run) => {
+  probe(2, 'recipient-mismatch', 'A voucher of another recipient has the reason recipient_mismatch.', async (run) => {
     const credential = credentialOf(run, await issued(run))
     finds(run, await run.call(verify, { credential, recipient_user_id: run.resources.name() }), 'recipient_mismatch')
   }),

@@ -15,35 +15,35 @@ async function redeemedRecord(run: ProbeContext) {
 }
 
 export const voucherRecords = [
-  probe('issued', 'A voucher that can be redeemed is issued.', async (run) => {
+  probe(1, 'issued', 'A voucher that can be redeemed is issued.', async (run) => {
     run.equals('status', (await record(run)).status, 'issued')
   }),
-  probe('redeemed', 'A redeemed voucher is redeemed.', async (run) => {
+  probe(1, 'redeemed', 'A redeemed voucher is redeemed.', async (run) => {
     run.equals('status', (await redeemedRecord(run)).status, 'redeemed')
   }),
-  waiting('expired', 'An issued voucher reads as expired after its validUntil.', async (run) => {
+  waiting(1, 'expired', 'An issued voucher reads as expired after its validUntil.', async (run) => {
     const { verified } = await ended(run)
     run.equals('status', run.needs(verified, 'a verification').voucher.status, 'expired')
   }),
-  waiting('redeemed-does-not-expire', 'A redeemed voucher reads as redeemed after its validUntil.', async (run) => {
+  waiting(1, 'redeemed-does-not-expire', 'A redeemed voucher reads as redeemed after its validUntil.', async (run) => {
     const { used, ends_at } = await ended(run)
     const { voucher, checkedAt } = run.needs(await verify(run, used), 'a verification')
     if (timeOf(run, checkedAt) < Date.parse(ends_at)) run.notApplicable('Needs a clock that goes on.')
     run.equals('status', voucher.status, 'redeemed')
   }),
-  probe('redeemable', 'A record says that an issued voucher is redeemable.', async (run) => {
+  probe(1, 'redeemable', 'A record says that an issued voucher is redeemable.', async (run) => {
     run.equals('redeemable', (await record(run)).redeemable, true)
   }),
-  probe('not-redeemable', 'A record says that a redeemed voucher is not.', async (run) => {
+  probe(1, 'not-redeemable', 'A record says that a redeemed voucher is not.', async (run) => {
     run.equals('redeemable', (await redeemedRecord(run)).redeemable, false)
   }),
-  probe('channel-direct', 'The channel of a direct issue is direct.', async (run) => {
+  probe(1, 'channel-direct', 'The channel of a direct issue is direct.', async (run) => {
     run.equals('channel', (await issued(run)).channel, 'direct')
   }),
-  chatProbe('channel-bot', 'The channel of an issue by a bot is bot.', async (run) => {
+  chatProbe(1, 'channel-bot', 'The channel of an issue by a bot is bot.', async (run) => {
     run.equals('channel', (await delivered(run)).channel, 'bot')
   }),
-  probe('template-members', 'A record has the fields of its template.', async (run) => {
+  probe(1, 'template-members', 'A record has the fields of its template.', async (run) => {
     const voucher = await issued(run)
     const { templateId: id, externalTemplateId } = voucher
     const template = (await listed(run, { id, externalTemplateId })) ?? run.notApplicable('Needs the template.')

@@ -83,7 +83,7 @@ beforeEach(() => {
 })
 
 describe('server export', () => {
-  test('server export --out replaces a file with one of mode 0600 and prints row counts per table', async () => {
+  test('server export --out makes a private file and prints row counts', { tags: 'export-and-import/1' }, async () => {
     const out = join(home, 'backup.ndjson')
     writeFileSync(out, 'of yesterday', { mode: 0o644 })
     const { exit, stdout, stderr } = await inHome(`server export --data ${source} --out ${out} --json`)
@@ -154,7 +154,7 @@ describe('server export', () => {
     expect([exit, errorOf(stderr).code]).toEqual([1, 'FILE_UNWRITABLE'])
   })
 
-  test('an interrupted server export leaves no file', async () => {
+  test('an interrupted server export leaves no file', { tags: 'export-and-import/1' }, async () => {
     const signal = AbortSignal.abort()
     const ran = await inHome(`server export --data ${source} --out ${join(home, 'x')} --json`, { signal })
     expect([ran.exit, errorOf(ran.stderr).code]).toEqual([130, 'ABORTED'])
@@ -228,7 +228,7 @@ describe('server import', () => {
     return out
   }
 
-  test('server import fills an empty folder from a file or stdin and refuses a second import', async () => {
+  test('server import fills an empty folder and refuses a second import', { tags: 'export-and-import/2' }, async () => {
     const file = await exported()
     const text = readFileSync(file, 'utf8')
     for (const [name, how] of [
@@ -253,7 +253,9 @@ describe('server import', () => {
     }
   })
 
-  test('server import --dry-run names what an import needs and creates no database', async () => {
+  test('server import --dry-run names what it needs and makes no file', {
+    tags: 'export-and-import/2',
+  }, async () => {
     const file = await exported()
     const target = folderWithKeys('target', source)
     const { exit, stdout, stderr } = await inHome(`server import ${file} --dry-run --data ${target}`)

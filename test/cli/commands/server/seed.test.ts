@@ -112,6 +112,7 @@ describe('server start --seed', () => {
 
   test.skipIf(process.platform === 'win32')(
     'server start and server env refuse a seed file with tokens that others can read',
+    { tags: 'seeds/4' },
     async () => {
       const home = temporaryDir()
       for (const mode of [0o640, 0o604, 0o620]) {
@@ -127,7 +128,7 @@ describe('server start --seed', () => {
     },
   )
 
-  test('server start --seed exits 2 with the line of each mistake before it creates anything', async () => {
+  test('server start --seed exits 2 with each mistake before it creates anything', { tags: 'seeds/4' }, async () => {
     const home = temporaryDir()
     writeSeed(home, { account: 'acme', applications: [{ id: 'app_tea' }], bot: [] })
     const { exit, stdout, stderr } = await start(home)
@@ -182,7 +183,7 @@ describe('server env', () => {
     return homeWithConfig({ current: 'shop', profiles: { shop: { base_url: origin, credentials } } })
   }
 
-  test('server env --seed prints export lines that open the server of the seed', async () => {
+  test('server env --seed prints export lines that open the server of the seed', { tags: 'seeds/5' }, async () => {
     const { exit, stdout, stderr } = await run('server env --seed seed.json')
     expect(exit).toBe(0)
     expect(stdout.split('\n')).toEqual([
@@ -198,7 +199,7 @@ describe('server env', () => {
     expect((await run('bots updates --json', { env })).exit).toBe(0)
   })
 
-  test('server env --seed names the running server, not the base URL of an earlier run', async () => {
+  test('server env --seed names the running server, not that of an earlier run', { tags: 'seeds/5' }, async () => {
     const env = { VOUCHERCTL_BASE_URL: 'http://127.0.0.1:9' }
     const { stdout } = await run('server env --seed seed.json --json', { env })
     expect(JSON.parse(stdout).VOUCHERCTL_BASE_URL).toBe(baseUrl)
@@ -206,7 +207,7 @@ describe('server env', () => {
     expect(JSON.parse(named.stdout).VOUCHERCTL_BASE_URL).toBe('http://127.0.0.1:7')
   })
 
-  test('server env on a terminal prints credentials only with --show-secrets', async () => {
+  test('server env on a terminal prints credentials only with --show-secrets', { tags: 'seeds/5' }, async () => {
     const refused = await run('server env --seed seed.json', { terminal: true, columns: 80 })
     expect([refused.exit, refused.stdout]).toEqual([2, ''])
     expect(refused.stderr).toContain('--show-secrets')
@@ -222,7 +223,7 @@ describe('server env', () => {
     expect(JSON.parse(stdout).VOUCHERCTL_TOKEN).toBe(`${seedToken.slice(0, 8)}…`)
   })
 
-  test('server env without a seed prints the credentials that the profile holds for this server', async () => {
+  test('server env without a seed prints the credentials of the profile', { tags: 'seeds/5' }, async () => {
     const { exit, stdout, stderr } = await cli('server env', { home: homeWithProfile(baseUrl), env: secrets })
     expect(exit).toBe(0)
     expect(stdout.split('\n')).toEqual([
