@@ -228,7 +228,7 @@ describe('voucher updates of a linked bot', () => {
     expect((await voucherUpdatesOf()).map(([type]) => type)).toEqual([...types])
   })
 
-  it('voucher updates go to every linked bot, not to unlinked ones or other applications', async () => {
+  it('voucher updates go to every linked bot, no other', { tags: ['update-types/1', 'applications/1'] }, async () => {
     const [second, silent] = [await tenant.linkedBot(), await tenant.linkedBot()]
     const stranger = await (await newTenant(server)).linkedBot()
     for (const by of [bot, second, stranger]) await pollOf(by, { allowed_updates: [...types] })

@@ -70,7 +70,7 @@ describe('held poll', () => {
     expect(polls.isOpen(bot.id)).toBe(false)
   })
 
-  it('held poll blocks setting a webhook until its client disconnects', async () => {
+  it('held poll blocks setting a webhook until its client disconnects', { tags: 'polling/1' }, async () => {
     const set = async () => (await tenant.console(contract.webhook.set, { botId: bot.id, url: HOOK_URL })).code
     const socket = net.connect(port, '127.0.0.1')
     socket.write(written())
