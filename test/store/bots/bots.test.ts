@@ -164,7 +164,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
   })
 
   describe('reads of bots', () => {
-    it('list has the bots of one account, newest first, with their delivery modes', async () => {
+    it('list has the bots of one account, newest first, with modes', { tags: 'credential-kinds/1' }, async () => {
       await approved('bot_1')
       await applied('bot_other', 'other')
       await store.write(() => bots.apply('acc', 'bot_0', application('bot_0'), LATER, false))
