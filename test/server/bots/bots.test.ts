@@ -33,7 +33,7 @@ describe('bots.apply', () => {
     })
   })
 
-  it.each(['abc', `a${'_9'.repeat(31)}z`])('bots.apply accepts the username %s', async (username) => {
+  it.each(['abc', `a${'_9'.repeat(31)}z`])('username %s is accepted', { tags: 'bot-records/1' }, async (username) => {
     const tenant = await newTenant(server)
     expect((await tenant.console(bots.apply, botBody({ username }))).data.username).toBe(username)
   })
@@ -184,7 +184,9 @@ describe('bot review', () => {
 describe('one-time token', () => {
   const read = async (tenant: Tenant, botId: string) => (await tenant.console(bots.get, { botId })).data
 
-  it('bot token is returned only by the first read', { tags: ['bot-records/2', 'bot-records/5'] }, async () => {
+  it('only the first read returns the bot token', {
+    tags: ['bot-states/1', 'bot-records/2', 'bot-records/5'],
+  }, async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.appliedBot()
     expect(await read(tenant, id)).not.toHaveProperty('one_time_token')

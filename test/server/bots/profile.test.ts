@@ -55,7 +55,7 @@ describe('PATCH of a bot', () => {
     expect((await tenant.console(bots.update, { botId: disabled, name })).status).toBe(200)
   })
 
-  it('PATCH of a bot refuses the member username before it looks for the bot', { tags: 'bot-records/4' }, async () => {
+  it('PATCH refuses a username before it looks for the bot', { tags: ['bot-records/1', 'bot-records/4'] }, async () => {
     const tenant = await newTenant(server)
     const { id: botId, username } = await tenant.appliedBot()
     for (const id of [botId, 'bot_0']) {

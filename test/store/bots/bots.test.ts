@@ -49,7 +49,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
     expect(update_queues).toEqual([{ bot_id: 'bot_1', last_update_id: 0, allowed_updates: null, ...settled }])
   })
 
-  it('refused, repeated and reading bot operations write nothing to the database', async () => {
+  it('refused, repeated and reading bot operations write nothing', { tags: 'bot-records/1' }, async () => {
     await approved('bot_1')
     await applied('bot_2')
     await store.write(() => apps.create('acc', 'app_1', { name: 'Shop' }, NOW))
