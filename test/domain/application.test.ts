@@ -31,7 +31,7 @@ const caller = (overrides: Partial<RuntimeCallerRow> = {}): RuntimeCallerRow => 
   ...overrides,
 })
 
-describe('application status', () => {
+describe('application status', { tags: 'applications/2' }, () => {
   it('application has the status that its owner set, unless it is suspended', () => {
     expect(applicationStatus({ status: 'active', suspended: 0 })).toBe('active')
     expect(applicationStatus({ status: 'disabled', suspended: 0 })).toBe('disabled')
@@ -42,7 +42,7 @@ describe('application status', () => {
   })
 })
 
-describe('token status', () => {
+describe('token status', { tags: 'application-tokens/2' }, () => {
   it('application token expires at expires_at, not a millisecond earlier', () => {
     expect(tokenStatus({ expires_at: NOW, revoked_at: null }, NOW - 1)).toBe('active')
     expect(tokenStatus({ expires_at: NOW, revoked_at: null }, NOW)).toBe('expired')
@@ -153,7 +153,7 @@ describe('new applications and tokens', () => {
     expect(newApplication('app_1', 'acc', settings, NOW)).toMatchObject({ ...settings, allowed_origins: '[]' })
   })
 
-  it('new token has only the hash and display parts of its text, and expires after whole days', () => {
+  it('new token stores hash and display parts, and expires after whole days', { tags: 'application-tokens/2' }, () => {
     const token = 'sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ'
     const row = newToken('tok_1', 'app_1', { name: 'till', token, scopes: ['vouchers:read'], days: 2 }, NOW)
     expect(row).toEqual({

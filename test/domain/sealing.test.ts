@@ -5,7 +5,7 @@ import { seededRandom, testKey } from '../support/server/app.js'
 const ring = { current: testKey, all: [testKey] }
 const random = seededRandom('sealing')
 
-it('sealed value can be opened only with the id of the owner for whom it was sealed', () => {
+it('sealed value can be opened only with the id of its owner', { tags: 'stored-secrets/2' }, () => {
   const sealed = seal(ring, 'bot_1', 'secret', random)
   expect(unseal(ring, 'bot_1', sealed)).toBe('secret')
   for (const other of ['bot_2', '', 'bot_11']) expect(() => unseal(ring, other, sealed)).toThrow()

@@ -25,7 +25,7 @@ function source(bytes: readonly number[]) {
 /** The random bytes from which `makeToken` makes these symbols. */
 const bytesOf = (symbols: string) => [...symbols].map((symbol) => BASE62.indexOf(symbol))
 
-describe('token generation', () => {
+describe('token generation', { tags: 'token-form/1' }, () => {
   it.each(vectors.tokens)(
     'makeToken appends the checksum to $without_checksum and returns $token',
     ({ without_checksum, token }) => {
@@ -64,7 +64,7 @@ describe('token format', () => {
     expect(isWellFormedToken(token)).toBe(true)
   })
 
-  it('token with any single character changed is malformed', () => {
+  it('token with any single character changed is malformed', { tags: 'token-form/1' }, () => {
     for (const prefix of prefixes) {
       const token = makeToken(prefix, source([...Array(62).keys()].reverse()))
       for (let i = 0; i < token.length; i++) {
@@ -104,11 +104,11 @@ it('kind of a token depends only on its prefix', () => {
   for (const value of ['', 'sop', 'SOP_x', ' sop_x', 'eyJhbGciOiJIUzI1NiJ9.e30.x']) expect(tokenKind(value)).toBeNull()
 })
 
-it('hash of a token is its base64url SHA-256', () => {
+it('hash of a token is its base64url SHA-256', { tags: 'token-form/1' }, () => {
   const value = vectors.tokens[0]?.token as string
   expect(hashToken(value)).toBe(createHash('sha256').update(value).digest('base64url'))
 })
 
-it('stored prefix of a token is its first eight characters', () => {
+it('stored prefix of a token is its first eight characters', { tags: 'token-form/1' }, () => {
   expect(tokenPrefixOf('sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ')).toBe('sop_H2vn')
 })

@@ -9,7 +9,7 @@ import { newTenant } from '../support/server/tenant.js'
 const server = sharedApp()
 
 describe('objects of another tenant', () => {
-  it('bot of another account is refused as unknown, whatever its approval and scopes', async () => {
+  it('bot of another account is unknown, whatever its state and scopes', { tags: 'credential-kinds/1' }, async () => {
     const [tenant, stranger] = [await newTenant(server), await newTenant(server)]
     for (const { id: botId } of [await stranger.appliedBot(), await stranger.bot(['messages:send'])]) {
       for (const endpoint of [contract.bots.metrics, contract.bots.regenerateToken, contract.bots.templates]) {
@@ -34,7 +34,7 @@ describe('application tokens', () => {
 })
 
 describe('inactive applications', () => {
-  it('console calls reach inactive applications but cannot lift a suspension', async () => {
+  it('console calls reach inactive applications but cannot lift a suspension', { tags: 'applications/2' }, async () => {
     const tenant = await newTenant(server)
     const { appId } = tenant
     await tenant.operator(contract.platform.suspendApp, { appId })
@@ -65,7 +65,7 @@ describe('account tokens', () => {
     ['an empty subject', { sub: '' }],
     ['a subject with spaces', { sub: 'a b' }],
     ['a start in the future', { nbf: now + 60 }],
-  ])('account JWT with %s is refused as TOKEN_INVALID', async (_what, claims) =>
+  ])('account JWT with %s is refused as TOKEN_INVALID', { tags: 'account-tokens/2' }, async (_what, claims) =>
     expect(await read(await sign(claims))).toBe('TOKEN_INVALID'),
   )
 
@@ -74,7 +74,7 @@ describe('account tokens', () => {
     expect(await read(await sign({ exp: now + 1 }))).toBeNull()
   })
 
-  it('account JWT that is unsigned or signed with another key or algorithm is refused', async () => {
+  it('account JWT that is unsigned, or of another key, is refused', { tags: 'account-tokens/1' }, async () => {
     const claims = { sub: 'acc', aud: 'voucher-console', exp: now + 60 }
     expect(await read(await sign({}, new Uint8Array(32)))).toBe('TOKEN_INVALID')
     expect(await read(await sign({}, Buffer.concat([accountKey, accountKey]), 'HS512'))).toBe('TOKEN_INVALID')

@@ -86,7 +86,7 @@ describe('accounts with an external key set', () => {
     ['no audience', { aud: undefined }],
     ['no expiry', { exp: undefined }],
     ['no subject', { sub: undefined }],
-  ])('JWT from an external issuer with %s is refused', async (_what, overrides) =>
+  ])('JWT from an external issuer with %s is refused', { tags: 'account-tokens/2' }, async (_what, overrides) =>
     expect(await read(await sign('RS256', overrides))).toBe('TOKEN_INVALID'),
   )
 
@@ -100,7 +100,7 @@ describe('accounts with an external key set', () => {
   it('unsigned JWT (alg none) is refused', async () =>
     expect(await read(`${encode({ alg: 'none', kid: 'RS256' })}.${encode(claims())}.`)).toBe('TOKEN_INVALID'))
 
-  it('JWT signed by HS256 with the public key as secret is refused', async () => {
+  it('JWT signed by HS256 with the public key as secret is refused', { tags: 'account-tokens/2' }, async () => {
     for (const kid of ['RS256', 'ES256']) {
       const secret = Buffer.from(publicPem.get(kid) as string)
       const jwt = await new SignJWT(claims()).setProtectedHeader({ alg: 'HS256', kid }).sign(secret)
@@ -114,14 +114,14 @@ describe('accounts with an external key set', () => {
     expect(await read(await new SignJWT(claims()).setProtectedHeader(header).sign(privateKey))).toBe('TOKEN_INVALID')
   })
 
-  it('operator cannot issue account tokens if the server uses an external key set', async () => {
+  it('operator cannot issue account tokens beside an external key set', { tags: 'account-tokens/1' }, async () => {
     const operator = callerOf(server.send, server.operatorKey)
     const response = await operator(contract.platform.issueAccountToken, { accountId: 'acc' })
     expect(response).toMatchObject({ status: 400, code: 'VALIDATION_FAILED' })
     expect(response.details.errors).toMatchObject([{ code: 'jwks' }])
   })
 
-  it('unreadable external key set causes 503 until it is readable again', async () => {
+  it('unreadable external key set causes 503 until it is readable again', { tags: 'account-tokens/2' }, async () => {
     const other = await standaloneServer({ jwksUrl: url })
     try {
       const jwt = await sign('RS256')

@@ -45,7 +45,7 @@ const fullSettings: Required<ApplicationSettings> = {
 }
 
 describe('settings of an application', () => {
-  it('update changes each setting that it names and the time of the change', async () => {
+  it('update changes each setting that it names and the time of the change', { tags: 'applications/1' }, async () => {
     const before = await get()
     const changed = {
       ...before,
@@ -76,7 +76,7 @@ describe('settings of an application', () => {
     expect(await operatorChange({ suspended: false })).toEqual({ ...before, features: [], updatedAt: iso(LATER) })
   })
 
-  it('unknown application and application of another account are not found', async () => {
+  it('unknown and foreign applications are not found', { tags: 'credential-kinds/1' }, async () => {
     await newBot('bot_1')
     for (const [accountId, appId] of [
       ['acc', 'app_2'],
@@ -96,7 +96,7 @@ describe('settings of an application', () => {
     expect(await get()).toMatchObject({ name: 'app_1', linkedBots: [], updatedAt: iso(NOW) })
   })
 
-  it('creation is refused at the limit of the account; other accounts do not count', async () => {
+  it('creation is refused at the limit of the account alone', { tags: 'applications/2' }, async () => {
     await create('app_other', 'other')
     const limited = (id: string) => store.write(() => apps.create('acc', id, { name: id }, NOW, 2))
     expect(await limited('app_2')).toEqual(await get('app_2'))
@@ -105,7 +105,7 @@ describe('settings of an application', () => {
 })
 
 describe('lists of applications', () => {
-  it('list has the applications of one account, newest first, each with its own bots', async () => {
+  it('list has the applications of one account, newest first', { tags: 'credential-kinds/1' }, async () => {
     await create('app_2', 'acc', LATER)
     await create('app_other', 'other')
     for (const id of ['bot_1', 'bot_2', 'bot_3', 'bot_unlinked']) await newBot(id)
@@ -142,7 +142,7 @@ describe('links of bots', () => {
     expect((await get()).linkedBots).toEqual(linkedBots)
   })
 
-  it('link and unlink change the times of bot and application; the bot can then be linked again', async () => {
+  it('link and unlink change times; the bot can then be linked again', { tags: 'applications/4' }, async () => {
     await newBot('bot_1')
     await create('app_2')
     const linked = await link('app_1', 'bot_1', LATER)
@@ -163,7 +163,7 @@ describe('links of bots', () => {
     expect(await link('app_2', 'bot_1', LATER + 2)).toMatchObject({ linkedBots: [{ linkedAt: iso(LATER + 2) }] })
   })
 
-  it('repeated link, and unlink of a bot linked elsewhere, return the application unchanged', async () => {
+  it('repeated link, or unlink of a bot linked elsewhere, changes nothing', { tags: 'applications/4' }, async () => {
     await newBot('bot_1')
     await create('app_2')
     await link('app_1', 'bot_1')
@@ -173,7 +173,7 @@ describe('links of bots', () => {
     expect([await get('app_1'), await get('app_2')]).toEqual(before)
   })
 
-  it('bot of another account or without approval cannot be linked', { tags: 'bot-issue/1' }, async () => {
+  it('bot of another account or without approval cannot be linked', { tags: ['applications/1', 'bot-issue/1'] }, async () => {
     await newBot('bot_other', 'other')
     await store.write(() => bots.apply('acc', 'bot_new', { name: 'New', username: 'new_bot' }, NOW, false))
     expect(await link('app_1', 'bot_other')).toMatchObject({ code: 'BOT_NOT_FOUND' })

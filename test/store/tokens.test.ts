@@ -30,14 +30,14 @@ const listed = async (appId = 'app_1') => {
 }
 
 describe('limit of active tokens', () => {
-  it('creation is refused at the limit; tokens of another application do not count', async () => {
+  it('creation is refused at the limit of one application', { tags: 'application-tokens/2' }, async () => {
     await create('tok_1', {}, 1)
     const refused = { ok: false, code: 'TOKEN_LIMIT_REACHED', details: { limit: 1 } }
     expect(await create('tok_2', {}, 1)).toMatchObject(refused)
     expect(await create('tok_3', { application_id: 'app_2' }, 1)).toMatchObject({ id: 'tok_3', status: 'active' })
   })
 
-  it('revoked and expired tokens do not count towards the limit of active tokens', async () => {
+  it('revoked and expired tokens do not count towards the limit', { tags: 'application-tokens/2' }, async () => {
     await create('tok_revoked', { revoked_at: NOW })
     await create('tok_expired', { expires_at: NOW })
     await create('tok_expiring', { expires_at: NOW + 1 })
@@ -47,7 +47,7 @@ describe('limit of active tokens', () => {
 })
 
 describe('owner of tokens', () => {
-  it('list has the tokens of one application, and none for another account', async () => {
+  it('list has no tokens of another application or account', { tags: 'credential-kinds/1' }, async () => {
     await create('tok_1')
     await create('tok_2', { application_id: 'app_2' })
     expect((await listed()).map(({ id }) => id)).toEqual(['tok_1'])
@@ -56,7 +56,7 @@ describe('owner of tokens', () => {
     })
   })
 
-  it('token cannot be created or revoked by another account or under another application', async () => {
+  it('another account or application cannot create or revoke a token', { tags: 'credential-kinds/1' }, async () => {
     await create('tok_1')
     const revoke = (accountId: string, appId: string, tokenId: string) =>
       store.write(() => tokens.revoke(accountId, appId, tokenId, LATER))
@@ -87,7 +87,7 @@ it('caller of a token is the token with its application; an unknown hash has non
   expect(await store.read(() => tokens.callerByHash(hashToken('voc_tok_2')))).toBeUndefined()
 })
 
-it('repeated revocation of a token keeps the time of the first and writes nothing', async () => {
+it('repeated revocation keeps the time of the first and writes nothing', { tags: 'application-tokens/3' }, async () => {
   await create('tok_1')
   await create('tok_2')
   const revoke = (now: number) => tokens.revoke('acc', 'app_1', 'tok_1', now)

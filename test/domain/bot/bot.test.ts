@@ -21,7 +21,7 @@ const row = (overrides: Partial<BotRow> = {}): BotRow => ({
 })
 
 describe('application for a bot', () => {
-  it('new bot waits for review, without token, link, menus and profile', () => {
+  it('new bot waits for review without token, link and profile', { tags: ['bot-states/1', 'bot-records/3'] }, () => {
     const { profile, ...bot } = appliedBot('bot_1', 'acc', { name: 'Coffee bot', username: 'coffee' }, 1_000)
     expect(bot).toEqual({
       id: 'bot_1',
@@ -151,7 +151,7 @@ describe('bot template calls', () => {
   const all = row({ review_status: 'approved', status: 'active', scopes: JSON.stringify(botScopes) })
   const without = (scope: BotScope) => JSON.stringify(botScopes.filter((it) => it !== scope))
 
-  it('bot template call requires an approved, enabled bot with the scope', { tags: 'bot-side-templates/1' }, () => {
+  it('bot template call checks approval, then state, then the scope', { tags: ['scopes/1', 'bot-side-templates/1'] }, () => {
     const scope = 'vouchers:read'
     const lacking = { ...all, scopes: without(scope) }
     expect(refuseTemplateCall({ ...lacking, review_status: 'pending', status: 'inactive' }, scope)).toEqual({
@@ -196,7 +196,7 @@ describe('PATCH of a bot', () => {
     ...JSON.parse(bot.profile),
   })
 
-  it('PATCH of a bot replaces the whole value of each named member and keeps all other members', () => {
+  it('PATCH of a bot replaces each named member as a whole and keeps the others', { tags: 'bot-records/1' }, () => {
     fc.assert(
       fc.property(patches, patches, (first, second) => {
         const before = patchedBot(row(), first, 2_000)
@@ -205,7 +205,7 @@ describe('PATCH of a bot', () => {
     )
   })
 
-  it('PATCH of a bot changes updated_at only if it changes a member', () => {
+  it('PATCH of a bot changes updated_at only if it changes a member', { tags: 'bot-records/4' }, () => {
     fc.assert(
       fc.property(patches, patches, (first, second) => {
         const before = patchedBot(row(), first, 2_000)

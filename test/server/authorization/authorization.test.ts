@@ -15,8 +15,8 @@ afterAll(closeGrid)
 const tried = onPostgres ? endpoints : sampleOf(endpoints, ({ id }) => isOfKind(rows[id]))
 
 describe.each(tried.map((it) => [it.id, it] as const))('%s', (_id, endpoint) => {
-  it('endpoint responds to credentials, objects and transports as the table says', {
-    tags: ['scopes/1', 'credential-kinds/1', 'tenants/1', 'required-encryption/1'],
+  it('endpoint responds as the authorization table says', {
+    tags: ['scopes/1', 'scopes/2', 'tenants/1', 'credential-kinds/1', 'credential-kinds/2', 'applications/3', 'required-encryption/1'],
   }, async () => {
     expect(await tryRoute(endpoint, 'quick')).toEqual([])
   })

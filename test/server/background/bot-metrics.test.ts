@@ -20,7 +20,7 @@ const metricsOf = async (tenant: Tenant, botId: string) => (await tenant.console
 const badIssue = (bot: { call: Tenant['console'] }) => bot.call(bots.issue, {} as never)
 const badSend = (bot: { call: Tenant['console'] }) => bot.call(bots.send, {} as never)
 
-it('metrics of a bot without calls have zero counts and null rates', async () => {
+it('metrics of a bot without calls have zero counts and null rates', { tags: 'bot-metrics/2' }, async () => {
   const tenant = await newTenant(server)
   const { id } = await tenant.bot()
   expect(await metricsOf(tenant, id)).toEqual({
@@ -33,7 +33,7 @@ it('metrics of a bot without calls have zero counts and null rates', async () =>
 })
 
 describe('call metrics', () => {
-  it('bot metrics count calls refused for token, bot state, scope or rate limit', async () => {
+  it('bot metrics count refused calls by their code', { tags: ['bot-metrics/1', 'bot-metrics/2'] }, async () => {
     const limited = testApp({ limits: createLimits({ bot_calls: { calls: 1, seconds: 60 } }, () => 0) })
     const tenant = await newTenant(limited)
     const bot = await tenant.bot(['messages:send'])
@@ -55,7 +55,7 @@ describe('call metrics', () => {
     await limited.close()
   })
 
-  it('bot call counts cover 24 hours and are deleted one hour later', async () => {
+  it('bot call counts cover 24 hours and are deleted one hour later', { tags: 'bot-metrics/2' }, async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const bot = await tenant.bot()
@@ -116,7 +116,7 @@ describe('call metrics', () => {
 })
 
 describe('bot quota', () => {
-  it('bot quota shows the current window of the rate limit', async () => {
+  it('bot quota shows the current window of the rate limit', { tags: 'bot-metrics/1' }, async () => {
     const limited = testApp({ limits: createLimits({ bot_calls: { calls: 3, seconds: 60 } }, () => 0) })
     const tenant = await newTenant(limited)
     const bot = await tenant.bot()
@@ -144,7 +144,7 @@ describe('metrics of updates and deliveries', () => {
     await own.close()
   })
 
-  it('bot metrics have the success rate and nearest-rank duration percentiles of attempts', async () => {
+  it('bot metrics have success rate and nearest-rank percentiles of attempts', { tags: 'bot-metrics/2' }, async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const [{ id: botId }, { id: other }] = [await tenant.bot(), await tenant.bot()]
@@ -186,7 +186,7 @@ describe('metrics of updates and deliveries', () => {
     await own.close()
   })
 
-  it('duration percentiles of bot metrics cover the latest 1,000 attempts', async () => {
+  it('percentiles of bot metrics cover the latest 1,000 attempts', { tags: 'bot-metrics/2' }, async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id: botId } = await tenant.bot()

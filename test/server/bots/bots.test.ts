@@ -33,19 +33,19 @@ describe('bots.apply', () => {
     })
   })
 
-  it.each(['abc', `a${'_9'.repeat(31)}z`])('bots.apply accepts the username %s', async (username) => {
+  it.each(['abc', `a${'_9'.repeat(31)}z`])('username %s is accepted', { tags: 'bot-records/1' }, async (username) => {
     const tenant = await newTenant(server)
     expect((await tenant.console(bots.apply, botBody({ username }))).data.username).toBe(username)
   })
 
-  it('exactly one of several concurrent bots.apply calls with the same username succeeds', async () => {
+  it('exactly one of several concurrent bots of one username is created', { tags: 'bot-records/1' }, async () => {
     const tenants = await Promise.all(Array.from({ length: 8 }, () => newTenant(server)))
     const username = `wanted_${serial()}`
     const responses = await Promise.all(tenants.map(({ console }) => console(bots.apply, botBody({ username }))))
     expect(responses.map((it) => it.code ?? 'made').sort()).toEqual([...Array(7).fill('USERNAME_TAKEN'), 'made'])
   })
 
-  it('21st bot of an account is refused; a bot that reapplied after a rejection counts once', async () => {
+  it('21st bot of an account is refused; one that reapplied counts once', { tags: 'bot-records/4' }, async () => {
     const tenant = await newTenant(server)
     const first = await tenant.appliedBot()
     for (let have = 1; have < 20; have++) await tenant.appliedBot()
@@ -61,7 +61,7 @@ describe('bots.apply', () => {
 })
 
 describe('bot review', () => {
-  it('rejection of a bot stores a note; reapplying makes the same bot pending with new data', async () => {
+  it('rejection stores a note; reapplying makes the same bot pending', { tags: 'bot-states/2' }, async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const applied = await tenant.appliedBot({ description: 'old', scopes: ['messages:send'] })
@@ -116,6 +116,7 @@ describe('bot review', () => {
   )
   it.each(cases)(
     'review of a bot in the state %s: the decision %s results in %s',
+    { tags: 'bot-states/2' },
     async (_state, decision, leadsTo, make) => {
       const tenant = await newTenant(server)
       const botId = await make(tenant)
@@ -168,7 +169,7 @@ describe('bot review', () => {
     await own.close()
   })
 
-  it('bots.apply under auto-approval returns pending; the next read shows the bot token', async () => {
+  it('bots.apply under auto-approval returns pending, without the token', { tags: 'bot-states/1' }, async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)
     const applied = await tenant.appliedBot()
@@ -183,7 +184,9 @@ describe('bot review', () => {
 describe('one-time token', () => {
   const read = async (tenant: Tenant, botId: string) => (await tenant.console(bots.get, { botId })).data
 
-  it('bot token is returned only by the first read of the bot after its approval', async () => {
+  it('only the first read returns the bot token', {
+    tags: ['bot-states/1', 'bot-records/2', 'bot-records/5'],
+  }, async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.appliedBot()
     expect(await read(tenant, id)).not.toHaveProperty('one_time_token')
@@ -214,7 +217,7 @@ describe('one-time token', () => {
     await readOnly.close()
   })
 
-  it('no bot token is stored in the database', async () => {
+  it('no bot token is stored in the database', { tags: 'stored-secrets/2' }, async () => {
     const tenant = await newTenant(server)
     const { id, token } = await tenant.bot()
     const { one_time_token } = (await tenant.console(bots.regenerateToken, { botId: id })).data
@@ -246,7 +249,7 @@ describe('regeneration of a bot token', () => {
     expect(await refusalOf(server, one_time_token)).toBeNull()
   })
 
-  it('concurrent regenerations each return a bot token, and exactly one of the tokens works', async () => {
+  it('concurrent regenerations return tokens of which exactly one works', { tags: 'bot-records/1' }, async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.approvedBot()
     const calls = [1, 2, 3, 4].map(() => tenant.console(bots.regenerateToken, { botId: id }))
@@ -276,7 +279,7 @@ describe('regeneration of a bot token', () => {
     },
   )
 
-  it('disabled bot is refused with each of its tokens until it is enabled again', async () => {
+  it('disabled bot is refused with each token until it is enabled again', { tags: 'bot-states/3' }, async () => {
     const tenant = await newTenant(server)
     const { id, token } = await tenant.bot()
     await tenant.operator(platform.disableBot, { botId: id })
@@ -292,7 +295,7 @@ describe('regeneration of a bot token', () => {
 })
 
 describe('order of checks of a bot console call', () => {
-  it('bot console call checks body, bot, approval, state, scope', { tags: 'bot-side-templates/1' }, async () => {
+  it('bot console call checks body, bot, approval, state, scope, object', { tags: ['bot-states/3', 'bot-side-templates/1'] }, async () => {
     const tenant = await newTenant(server)
     const call = async (botId: string, input: object = {}) =>
       (await tenant.console(bots.createTemplate, { botId, ...templateBody(), ...input } as never)).code

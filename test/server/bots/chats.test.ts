@@ -18,7 +18,7 @@ afterAll(() => server.close())
 const seconds = START_MS / 1000
 
 describe('creation of a chat', () => {
-  it('new chat is private and empty, and its creation sends the bot a membership update', async () => {
+  it('new chat is private and empty, and sends the bot a membership update', { tags: 'chats/2' }, async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot, { user_id: 'ann' })
     expect(chat).toEqual({
@@ -47,7 +47,7 @@ describe('creation of a chat', () => {
     expect([items, pagination]).toEqual([[], { page: 1, limit: 20, total: 0, pages: 0 }])
   })
 
-  it('creation of an existing chat returns that chat, whatever the type, without an update', async () => {
+  it('creation of an existing chat of any type returns it without an update', { tags: 'chats/1' }, async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot, { user_id: 'ann' })
     for (const type of [undefined, 'private', 'group'] as const) {
@@ -59,7 +59,7 @@ describe('creation of a chat', () => {
     expect(other.id).not.toBe(chat.id)
   })
 
-  it('chat creation requires an approved bot, enabled or disabled', async () => {
+  it('chat creation requires an approved bot, enabled or disabled', { tags: 'chats/1' }, async () => {
     const start = async (botId: string) =>
       (await tenant.operator(contract.platform.createChat, { bot_id: botId, user_id: 'ann' })).code
     expect(await start('bot_01ARZ3NDEKTSV4RRFFQ69G5FAV')).toBe('BOT_NOT_FOUND')
@@ -104,7 +104,7 @@ describe('list of chats', () => {
 })
 
 describe('chat messages', () => {
-  it('messages of user and bot in a chat share one sequence of ids, from 1', async () => {
+  it('messages of user and bot in a chat share one sequence of ids, from 1', { tags: 'messages/1' }, async () => {
     const bot = await tenant.bot()
     const [chat, other] = [await newChat(tenant, bot, { user_id: 'ann' }), await newChat(tenant, bot)]
     const asked = await say(tenant, chat, 'Hello? 🎟')
@@ -160,7 +160,7 @@ describe('chat messages', () => {
     expect((await tenant.operator(contract.platform.messages, far)).data.items).toEqual([])
   })
 
-  it('bot and users can write in a group chat', async () => {
+  it('bot and users can write in a group chat', { tags: 'chats/1' }, async () => {
     const bot = await tenant.bot()
     const group = await newChat(tenant, bot, { type: 'group' })
     expect((await say(tenant, group, 'all')).chat).toEqual({ id: group.id, type: 'group' })
@@ -189,7 +189,7 @@ describe('chat messages', () => {
     ['a next line (U+0085)', 'a\u0085b'],
     ['a bidi override', 'a\u202eb'],
     ['half a surrogate pair', 'a\ud800'],
-  ])('chat message whose text has %s is refused', async (_what, text) => {
+  ])('chat message whose text has %s is refused', { tags: 'lines-of-a-message/1' }, async (_what, text) => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     expect((await bot.call(contract.bots.send, { chat_id: chat.id, text })).code).toBe('VALIDATION_FAILED')
@@ -204,7 +204,7 @@ describe('multi-line message', () => {
   const sent = 'Hello\r\n\tline two\n\nend\r\n'
   const kept = 'Hello\n\tline two\n\nend\n'
 
-  it('text of a chat message keeps line feeds and tabs and is stored with CR LF as LF', async () => {
+  it('chat message keeps line feeds and tabs, and CR LF as LF', { tags: 'lines-of-a-message/1' }, async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     const reply = await bot.call(contract.bots.send, { chat_id: chat.id, text: sent })
@@ -218,7 +218,7 @@ describe('multi-line message', () => {
 })
 
 describe('blocked chat', () => {
-  it('blocked chat refuses messages of user and bot until it is unblocked', async () => {
+  it('blocked chat refuses messages of user and bot until it is unblocked', { tags: 'chats/2' }, async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     const set = async (endpoint: typeof contract.platform.blockChat | typeof contract.platform.unblockChat) =>
@@ -234,7 +234,7 @@ describe('blocked chat', () => {
     expect(await codes()).toEqual([null, null])
   })
 
-  it('block and unblock of a chat each create one bot update, even if repeated', async () => {
+  it('block and unblock of a chat each create one bot update, even if repeated', { tags: 'chats/2' }, async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     for (const endpoint of [contract.platform.blockChat, contract.platform.blockChat] as const) {

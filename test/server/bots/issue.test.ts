@@ -168,7 +168,7 @@ describe('external_issue_id shared by both issue endpoints', () => {
 })
 
 describe('refused bot issue', () => {
-  it('bot issue checks chat and block before the template', { tags: ['bot-issue/1', 'bot-issue/2'] }, async () => {
+  it('bot issue checks chat, chat type and block before the template', { tags: ['chats/2', 'bot-issue/1', 'bot-issue/2'] }, async () => {
     const nowhere = { template_id: 'tpl_none' }
     expect((await issue({ ...nowhere, chat_id: 'chat_none' })).code).toBe('CHAT_NOT_FOUND')
     const group = await newChat(tenant, bot, { type: 'group' })
@@ -228,7 +228,7 @@ describe('voucher updates of a linked bot', () => {
     expect((await voucherUpdatesOf()).map(([type]) => type)).toEqual([...types])
   })
 
-  it('voucher updates go to every linked bot, not to unlinked ones or other applications', async () => {
+  it('voucher updates go to every linked bot, no other', { tags: ['update-types/1', 'applications/1'] }, async () => {
     const [second, silent] = [await tenant.linkedBot(), await tenant.linkedBot()]
     const stranger = await (await newTenant(server)).linkedBot()
     for (const by of [bot, second, stranger]) await pollOf(by, { allowed_updates: [...types] })

@@ -31,7 +31,7 @@ const ping = async (count = 1, to: TestBot = bot) => {
 const ids = async (input: PollInput = {}) => idsOf(await pollOf(bot, input))
 
 describe('getUpdates', () => {
-  it('getUpdates returns each update byte for byte as stored', async () => {
+  it('getUpdates returns each update byte for byte as stored', { tags: 'updates/1' }, async () => {
     const texts = [
       '{ "update_id" : 1.0, "type":"ping","__proto__":{"x":1},"10":1,"9":2 }',
       '{"update_id":2,"text":"\u2028\u2029 🎟 e\u0301 \\ud800 \\u0041 \\/","n":1e2,"n":-0}',
@@ -56,7 +56,7 @@ describe('getUpdates', () => {
     expect(await ids({ offset: 101 })).toEqual([101])
   })
 
-  it('getUpdates with offset -n returns the last n updates and confirms all earlier ones', async () => {
+  it('getUpdates with offset -n returns the last n updates, confirms earlier ones', { tags: 'polling/2' }, async () => {
     await ping(5)
     expect(await ids({ offset: -6 })).toEqual([1, 2, 3, 4, 5])
     expect(await ids({ offset: -5 })).toEqual([1, 2, 3, 4, 5])
@@ -66,7 +66,7 @@ describe('getUpdates', () => {
     expect(await ids({ offset: -1 })).toEqual([5])
   })
 
-  it('update ids continue after confirmed updates expire', async () => {
+  it('update ids continue after confirmed updates expire', { tags: 'updates/1' }, async () => {
     await ping(2)
     await getUpdates({ offset: 3 })
     server.clock.advance(2 * DAY_MS)
@@ -74,7 +74,7 @@ describe('getUpdates', () => {
     expect(await ids()).toEqual([3])
   })
 
-  it('getUpdates refuses out-of-range, unknown and mistyped members', async () => {
+  it('getUpdates refuses out-of-range, unknown and mistyped members', { tags: 'polling/2' }, async () => {
     const wrong = [
       { limit: 0 },
       { limit: 101 },
@@ -103,7 +103,7 @@ describe('getUpdates', () => {
 })
 
 describe('allowed_updates', () => {
-  it('updates of types outside allowed_updates use no update id', async () => {
+  it('updates of types outside allowed_updates use no update id', { tags: 'update-types/1' }, async () => {
     await ping()
     await getUpdates({ allowed_updates: ['ping'] })
     await newChat(tenant, bot)
@@ -113,7 +113,7 @@ describe('allowed_updates', () => {
 })
 
 describe('unconfirmed update', () => {
-  it('unconfirmed update is returned for exactly 24 hours, even before it is deleted', async () => {
+  it('unconfirmed update is returned for exactly 24 hours, deleted or not', { tags: 'updates/2' }, async () => {
     await ping()
     server.clock.advance(DAY_MS - 1)
     await ping()
@@ -181,7 +181,7 @@ describe('held poll', () => {
     expect(idsOf((await held).data.items)).toEqual([1])
   })
 
-  it('held poll returns no items after its timeout', async () => {
+  it('held poll returns no items after its timeout', { tags: 'polling/2' }, async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     try {
       const held = hold({ timeout: 50 })
@@ -244,7 +244,7 @@ describe('held poll', () => {
     expect((await held).status).toBe(200)
   })
 
-  it('19 of 20 concurrent polls of a bot end with 409, and one is held', async () => {
+  it('19 of 20 concurrent polls of a bot end with 409, and one is held', { tags: 'polling/3' }, async () => {
     const calls = Array.from({ length: 20 }, () => hold())
     await polls.ends(19)
     await polls.waits(1)
@@ -255,7 +255,7 @@ describe('held poll', () => {
     expect(polls.isOpen(bot.id)).toBe(false)
   })
 
-  it('held poll returns no update that is added after the bot token was regenerated', async () => {
+  it('held poll returns no update that follows a new bot token', { tags: 'bot-records/5' }, async () => {
     let first = true
     polls.beforeWait = async () => {
       if (!first) return
@@ -273,7 +273,7 @@ describe('held poll', () => {
     expect(await held).toMatchObject({ status: 403, code: 'BOT_DISABLED', details: { bot_id: bot.id } })
   })
 
-  it('held poll ends with 409 when a webhook is set', async () => {
+  it('held poll ends with 409 when a webhook is set', { tags: ['polling/1', 'polling/3'] }, async () => {
     const held = hold()
     await polls.waits(1)
     await server.deps.store.write(() => plantWebhook(bot.id))

@@ -39,7 +39,7 @@ describe('PATCH of a bot', () => {
     expect((await tenant.console(bots.update, { botId, contact: {} })).data.profile.contact).toEqual({})
   })
 
-  it('PATCH of a bot requires an approved bot, enabled or disabled', async () => {
+  it('PATCH requires an approved bot, enabled or disabled', { tags: ['bot-records/1', 'bot-states/3'] }, async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.appliedBot()
     const update = () => tenant.console(bots.update, { botId, name })
@@ -55,7 +55,7 @@ describe('PATCH of a bot', () => {
     expect((await tenant.console(bots.update, { botId: disabled, name })).status).toBe(200)
   })
 
-  it('PATCH of a bot refuses the member username before it checks that the bot exists', async () => {
+  it('PATCH refuses a username before it looks for the bot', { tags: ['bot-records/1', 'bot-records/4'] }, async () => {
     const tenant = await newTenant(server)
     const { id: botId, username } = await tenant.appliedBot()
     for (const id of [botId, 'bot_0']) {
@@ -88,7 +88,7 @@ describe('PATCH of a bot', () => {
     ['a read-only member', { status: 'active' }],
     ['the member profile', { profile: {} }],
     ['the member scopes', { scopes: ['vouchers:issue'] }],
-  ])('PATCH of a bot with %s is refused with 400', async (_what, patch) => {
+  ])('PATCH of a bot with %s is refused with 400', { tags: 'bot-records/3' }, async (_what, patch) => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.approvedBot()
     expect((await tenant.console(bots.update, { botId, ...patch } as never)).code).toBe('VALIDATION_FAILED')

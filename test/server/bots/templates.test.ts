@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { botScopes } from '../../../src/contract/endpoint.js'
+import { type BotScope, botScopes } from '../../../src/contract/endpoint.js'
 import { contract } from '../../../src/contract/index.js'
 import type { TemplateInput } from '../../../src/contract/templates.js'
 import { type TestApp, testApp } from '../../support/server/app.js'
@@ -33,7 +33,15 @@ describe('templates of a bot without an application', () => {
 })
 
 describe('templates of a linked bot', () => {
-  it('list of bot templates has pages and validates its query', { tags: 'bot-side-templates/3' }, async () => {
+  it('templates of a bot stay in the application after it is unlinked', { tags: ['applications/1', 'bot-side-templates/3'] }, async () => {
+    const tenant = await newTenant(server)
+    const { id: botId } = await tenant.linkedBot()
+    const { data: template } = await botCallsOf(tenant, botId).create()
+    await tenant.console(contract.apps.unlinkBot, { appId: tenant.appId, botId })
+    expect((await tenant.runtime(contract.templates.list, {})).data.items).toEqual([template])
+  })
+
+  it('list of bot templates has pages and validates its query', async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.linkedBot()
     for (let have = 0; have < 3; have++) await tenant.draft()
@@ -44,6 +52,19 @@ describe('templates of a linked bot', () => {
 })
 
 describe('checks of bot template calls', () => {
+  it('bot template call requires its own scope', { tags: 'scopes/1' }, async () => {
+    const tenant = await newTenant(server)
+    const codesWith = async (scope: BotScope) => {
+      const { id: botId } = await tenant.linkedBot([scope])
+      const { create, submit } = botCallsOf(tenant, botId)
+      return [await tenant.console(bots.templates, { botId }), await create(), await submit('tpl_0')].map(
+        (it) => it.code,
+      )
+    }
+    expect(await codesWith('vouchers:read')).toEqual([null, 'INSUFFICIENT_SCOPE', 'INSUFFICIENT_SCOPE'])
+    expect(await codesWith('vouchers:templates:write')).toEqual(['INSUFFICIENT_SCOPE', null, 'TEMPLATE_NOT_FOUND'])
+  })
+
   it('bot template submitted under auto-approval is reviewing, and active at the next read', async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)

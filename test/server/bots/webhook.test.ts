@@ -152,7 +152,7 @@ describe('webhook settings', () => {
 })
 
 describe('stored webhook secrets', () => {
-  it('no database table stores the URL path or the secret of a webhook in plain text', async () => {
+  it('no table stores URL path or secret of a webhook in plain text', { tags: 'stored-secrets/2' }, async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.respond = () => 500

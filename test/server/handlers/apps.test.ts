@@ -8,7 +8,7 @@ const server = sharedApp()
 const iso = (ms: number) => new Date(ms).toISOString()
 
 describe('application tokens', () => {
-  it('list of application tokens shows the last use of each, or null for an unused token', async () => {
+  it('list of application tokens shows the last use of each, or null', { tags: 'application-tokens/3' }, async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const used = async () =>

@@ -111,7 +111,7 @@ describe('calls as an application', () => {
     expect(tokens.map((it) => it.id)).toEqual([tenant.tokenId])
   })
 
-  it('disabled, suspended or featureless application is refused as for its programs', async () => {
+  it('inactive or featureless application is refused as for its programs', { tags: 'applications/3' }, async () => {
     const own = await newTenant(server)
     const { appId } = own
     const list = () => make({ endpoint: 'templates.list', input: {} }, own)

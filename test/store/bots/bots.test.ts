@@ -49,7 +49,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
     expect(update_queues).toEqual([{ bot_id: 'bot_1', last_update_id: 0, allowed_updates: null, ...settled }])
   })
 
-  it('refused, repeated and reading bot operations write nothing to the database', async () => {
+  it('refused, repeated and reading bot operations write nothing', { tags: 'bot-records/1' }, async () => {
     await approved('bot_1')
     await applied('bot_2')
     await store.write(() => apps.create('acc', 'app_1', { name: 'Shop' }, NOW))
@@ -93,7 +93,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
     expect(await everything()).toEqual(before)
   })
 
-  it('exactly one of several concurrent showToken calls returns the bot token', async () => {
+  it('exactly one of several concurrent showToken calls returns the bot token', { tags: 'bot-records/2' }, async () => {
     await approved('bot_1')
     const seeds = ['a', 'b', 'c']
     const responses = await Promise.all(
@@ -124,7 +124,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
       expect(await get('bot_1')).toMatchObject({ name: 'Tea bot', ...changed })
     })
 
-    it('username is taken by a rejected bot of another account and by a pending bot of the account', async () => {
+    it('username of a rejected bot is taken for other accounts', { tags: 'bot-records/1' }, async () => {
       await applied('bot_1')
       const taken = { code: 'USERNAME_TAKEN' }
       expect(await store.write(() => bots.apply('acc', 'bot_2', application('bot_1'), LATER, false))).toMatchObject(
@@ -164,7 +164,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
   })
 
   describe('reads of bots', () => {
-    it('list has the bots of one account, newest first, with their delivery modes', async () => {
+    it('list has the bots of one account, newest first, with modes', { tags: 'credential-kinds/1' }, async () => {
       await approved('bot_1')
       await applied('bot_other', 'other')
       await store.write(() => bots.apply('acc', 'bot_0', application('bot_0'), LATER, false))
@@ -177,7 +177,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
       expect(idsOf(await store.read(() => bots.list('acc', { page: 2, limit: 1 })))).toEqual(['bot_1'])
     })
 
-    it('detail of a bot has its webhook with the selected update types, or null', async () => {
+    it('detail of a bot has its webhook with the selected types, or null', { tags: 'bot-records/2' }, async () => {
       await approved('bot_1')
       expect(await get('bot_1')).toMatchObject({ delivery_mode: 'polling', webhook: null })
       await store.write(() => plantWebhook('bot_1'))
@@ -269,7 +269,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
       expect(await show()).not.toHaveProperty('one_time_token')
     })
 
-    it('regeneration returns the token, revokes only the active one and changes the bot', async () => {
+    it('regeneration returns the token and revokes only the active one', { tags: 'bot-records/1' }, async () => {
       await approved('bot_1')
       await approved('bot_2')
       await store.write(() => bots.showToken('acc', 'bot_2', token('other'), NOW))

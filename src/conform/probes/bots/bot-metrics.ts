@@ -43,38 +43,43 @@ async function refused(run: ProbeContext) {
 }
 
 export const botMetrics = [
-  probe.partly('calls', 'The metrics count the calls of a bot.', async (run) => {
+  probe.partly(1, 'calls', 'The metrics count the calls of a bot.', async (run) => {
     const read = async (it: ProbeContext) => it.needs(await it.call(webhook.info, {}), 'a bot token that works')
     await grows(run, 'calls', read, ({ calls }) => calls.total)
   }),
-  probe('refused-calls', 'The metrics count refused calls as calls.', async (run) =>
+  probe(2, 'refused-calls', 'The metrics count refused calls as calls.', async (run) =>
     grows(run, 'calls', refused, ({ calls }) => calls.total),
   ),
-  probe.partly('errors', 'The metrics count errors.', async (run) =>
+  probe.partly(1, 'errors', 'The metrics count errors.', async (run) =>
     grows(run, 'errors', refused, ({ errors }) => errors.total),
   ),
-  probe('errors-by-status', 'The metrics count errors by status.', async (run) => {
+  probe(2, 'errors-by-status', 'The metrics count errors by status.', async (run) => {
     const status = String((await refused(run)).status)
     const count = ({ errors }: BotMetrics) => errors.by_status[status] ?? 0
     await grows(run, `errors of status ${status}`, refused, count)
   }),
-  probe('errors-by-code', 'The metrics count errors by code.', async (run) => {
+  probe(2, 'errors-by-code', 'The metrics count errors by code.', async (run) => {
     const code = (await refused(run)).code ?? run.notApplicable('Needs a refusal with a code.')
     const count = ({ errors }: BotMetrics) => errors.by_code[code] ?? 0
     await grows(run, `errors of code ${code}`, refused, count)
   }),
-  probe.partly('quota', 'The metrics have the quota of a bot: used and remaining calls are the limit.', async (run) => {
-    const { quota } = await metrics(run)
-    run.holds(membersOrNone(quota) === quota, 'an object in quota', quota)
-    const { limit, used, remaining } = quota
-    run.equals('used and remaining', limit === null ? remaining : used + (remaining ?? Number.NaN), limit)
-  }),
-  issuingTwo('updates', 'The metrics count the updates of a bot.', async (run) => {
+  probe.partly(
+    1,
+    'quota',
+    'The metrics have a quota, of which used and remaining calls are the limit.',
+    async (run) => {
+      const { quota } = await metrics(run)
+      run.holds(membersOrNone(quota) === quota, 'an object in quota', quota)
+      const { limit, used, remaining } = quota
+      run.equals('used and remaining', limit === null ? remaining : used + (remaining ?? Number.NaN), limit)
+    },
+  ),
+  issuingTwo(2, 'updates', 'The metrics count the updates of a bot.', async (run) => {
     const { length } = await waiting(run, 1)
     const create = (it: ProbeContext) => waiting(it, length + 1)
     await grows(run, 'updates', create, ({ updates }) => updates)
   }),
-  accountProbe('success-rate', 'The success rate of a bot without webhook attempts is null.', async (run) => {
+  accountProbe(2, 'success-rate', 'The success rate of a bot without webhook attempts is null.', async (run) => {
     const { id: botId } = await approvedBot(run)
     await firstToken(run)
     const { attempts, success_rate } = run.needs(await run.call(bots.metrics, { botId }), 'metrics').webhook

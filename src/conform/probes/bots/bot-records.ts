@@ -82,37 +82,37 @@ function checkRecord(run: ProbeContext, bot: Bot): void {
 }
 
 export const botRecords = [
-  probe.specified('greatest-lengths', 'A bot may have a name of 100 and a username of 64 characters.', async (run) => {
+  probe.specified(1, 'greatest-lengths', 'A bot may have a name of 100, a username of 64 characters.', async (run) => {
     const response = await applied(run)
     if (response.status !== 400) run.needs(response, 'a bot')
     run.accepts(response)
   }),
-  probe.partly('name-of-101', 'A bot with a name of 101 characters is refused with 400.', async (run) => {
+  probe.partly(1, 'name-of-101', 'A bot with a name of 101 characters is refused with 400.', async (run) => {
     run.refuses(await apply(run, { name: 'x'.repeat(101) }), 400)
   }),
   ...usernames.map(([name, title, username]) =>
-    probe.partly(`username-${name}`, title, async (it) => it.refuses(await apply(it, { username }), 400)),
+    probe.partly(1, `username-${name}`, title, async (it) => it.refuses(await apply(it, { username }), 400)),
   ),
-  probe.partly('username-taken', 'A second bot with the same username is refused with 409.', async (run) => {
+  probe.partly(1, 'username-taken', 'A second bot with the same username is refused with 409.', async (run) => {
     const { username } = run.needs(await applied(run), 'a bot')
     const response = await apply(run, { username })
     if (response.code === 'BOT_LIMIT_REACHED') run.notApplicable('Needs an account with fewer bots.')
     run.refuses(response, 409)
   }),
-  probe.partly('avatar-without-https', 'A bot with an avatar that is not https is refused with 400.', async (run) => {
+  probe.partly(1, 'avatar-without-https', 'A bot with an avatar other than https is refused with 400.', async (run) => {
     run.refuses(await apply(run, { avatar: 'http://example.com/a.png' }), 400)
   }),
-  probe.specified('listed', 'The list of bots has the seven named members.', async (run) => {
+  probe.specified(2, 'listed', 'The list of bots has the seven named members.', async (run) => {
     const { id } = run.needs(await applied(run), 'a bot')
     checkRecord(run, await listedBot(run, id))
   }),
-  probe.specified('detail', 'The record of one bot adds profile, webhook and command_menus.', async (run) => {
+  probe.specified(2, 'detail', 'The record of one bot adds profile, webhook and command_menus.', async (run) => {
     const { profile, webhook: settings, command_menus } = await ownDetail(run)
     run.holds(typeof profile === 'object' && profile !== null, 'an object in profile', profile)
     run.equals('webhook without settings', settings, null)
     run.holds(Array.isArray(command_menus), 'a list in command_menus', command_menus)
   }),
-  probe('profile-defaults', 'Members of a profile that were never set have their defaults.', async (run) => {
+  probe(3, 'profile-defaults', 'Members of a profile that were never set have their defaults.', async (run) => {
     const defaults = {
       avatar: null,
       description: null,
@@ -129,11 +129,11 @@ export const botRecords = [
     const observed = Object.fromEntries(Object.keys(defaults).map((name) => [name, own.get(name)]))
     run.equals('profile', observed, defaults)
   }),
-  probe.partly('patch-before-approval', 'A PATCH before the approval is 409.', async (run) => {
+  probe.partly(1, 'patch-before-approval', 'A PATCH before the approval is 409.', async (run) => {
     const { id: botId } = await pendingBot(run)
     run.refuses(await run.call(bots.update, { botId, about: 'conform' }), 409)
   }),
-  probe.specified('patch', 'A PATCH changes each member of the profile and the name.', async (run) => {
+  probe.specified(1, 'patch', 'A PATCH changes each member of the profile and the name.', async (run) => {
     const botId = await editableBot(run)
     const name = `conform-${run.resources.run} patched`
     run.accepts(await run.call(bots.update, { botId, name, ...profile }))
@@ -141,12 +141,12 @@ export const botRecords = [
     const observed = Object.fromEntries(Object.keys(profile).map((key) => [key, Reflect.get(after.profile, key)]))
     run.equals('name and profile', [after.name, observed], [name, profile])
   }),
-  probe.partly('patch-of-the-username', 'A PATCH with the username is 400, even with the same one.', async (run) => {
+  probe.partly(4, 'patch-of-the-username', 'A PATCH with the username is 400, even with the same one.', async (run) => {
     const botId = await editableBot(run)
     const { username } = await listedBot(run, botId)
     run.refuses(await run.call(bots.update, { botId, username }), 400)
   }),
-  probe('patch-without-a-change', 'A PATCH that changes nothing keeps updated_at.', async (run) => {
+  probe(4, 'patch-without-a-change', 'A PATCH that changes nothing keeps updated_at.', async (run) => {
     const botId = await editableBot(run)
     const { name } = await listedBot(run, botId)
     const before = await updatedAt(run, botId)
@@ -161,16 +161,16 @@ export const botRecords = [
       ['url-that-does-not-parse', 'A URL that does not parse is refused with 400.', 'https://[conform'],
     ] as const
   ).map(([name, title, url]) =>
-    probe(name, title, async (run) => {
+    probe(3, name, title, async (run) => {
       const botId = await editableBot(run)
       run.refuses(await run.call(bots.update, { botId, cover_url: url }), 400)
     }),
   ),
-  probe('url-of-2048', 'A URL in a profile may have 2,048 characters.', async (run) => {
+  probe(3, 'url-of-2048', 'A URL in a profile may have 2,048 characters.', async (run) => {
     const botId = await editableBot(run)
     run.accepts(await run.call(bots.update, { botId, cover_url: urlOf(URL_MAX) }))
   }),
-  probe('menu-commands', 'A menu command is stored as sent, with or without a slash.', async (run) => {
+  probe(3, 'menu-commands', 'A menu command is stored as sent, with or without a slash.', async (run) => {
     const botId = await editableBot(run)
     const command_menus = [
       { command: '/start', description: 'conform: with a slash' },
@@ -180,43 +180,39 @@ export const botRecords = [
     const after = run.needs(await run.call(bots.get, { botId }), 'a record of a bot')
     run.equals('command_menus', after.command_menus, command_menus)
   }),
-  webhookProbe.specified(
-    'webhook-without-secret',
-    'The record of a bot has its webhook without the secret.',
-    async (run) => {
-      const botId = await editableBot(run)
-      const secret_token = `secret-${run.resources.name()}`
-      const read = async () => {
-        const response = await run.call(bots.get, { botId })
-        const { webhook: settings } = run.needs(response, 'a record of a bot')
-        run.holds(settings !== null, 'the settings of the webhook', settings)
-        run.holds(!response.text.includes(secret_token), 'a record without the secret', 'the secret')
-      }
-      await whileWebhook(run, read, { botId, secret_token })
-    },
-  ),
-  probe('token-only-by-get', 'HEAD, PATCH and lists do not create the token of a bot.', async (run) => {
+  webhookProbe.specified(2, 'webhook-without-secret', 'The record of a bot hides the webhook secret.', async (run) => {
+    const botId = await editableBot(run)
+    const secret_token = `secret-${run.resources.name()}`
+    const read = async () => {
+      const response = await run.call(bots.get, { botId })
+      const { webhook: settings } = run.needs(response, 'a record of a bot')
+      run.holds(settings !== null, 'the settings of the webhook', settings)
+      run.holds(!response.text.includes(secret_token), 'a record without the secret', 'the secret')
+    }
+    await whileWebhook(run, read, { botId, secret_token })
+  }),
+  probe(5, 'token-only-by-get', 'HEAD, PATCH and lists do not create the token of a bot.', async (run) => {
     const { patched, listed } = await firstToken(run)
     run.holds(!patched.text.includes('one_time_token'), 'a PATCH without a token', 'one_time_token')
     run.equals('has_token', listed.has_token, false)
   }),
-  probe.specified('first-get', 'The first GET after the approval returns one_time_token.', async (run) => {
+  probe.specified(2, 'first-get', 'The first GET after the approval returns one_time_token.', async (run) => {
     const { first } = await firstToken(run)
     const shown = first.filter(({ data }) => typeof data.one_time_token === 'string')
     run.holds(shown.length > 0, 'one_time_token in a record', 'none')
   }),
-  probe.specified('concurrent-gets', 'Of several concurrent GETs only one gets the token.', async (run) => {
+  probe.specified(2, 'concurrent-gets', 'Of several concurrent GETs only one gets the token.', async (run) => {
     const { first } = await firstToken(run)
     const shown = first.filter(({ data }) => typeof data.one_time_token === 'string')
     if (shown.length === 0) run.notApplicable('Needs the token of a bot.')
     run.equals('records with a token', shown.length, 1)
   }),
-  probe.specified('later-get', 'A later GET does not return the token, but that there is one.', async (run) => {
+  probe.specified(2, 'later-get', 'A later GET does not return the token, but that there is one.', async (run) => {
     const { later } = await firstToken(run)
     const { one_time_token, has_token } = run.needs(later, 'a record of a bot')
     run.equals('one_time_token and has_token', [typeof one_time_token, has_token], ['undefined', true])
   }),
-  userBotProbe.specified('user-bot-get', 'The record of a bot does not return a token that was shown.', async (run) => {
+  userBotProbe.specified(2, 'user-bot-get', 'The record of a bot does not repeat a shown token.', async (run) => {
     const { id: botId } = await userBot(run)
     const { one_time_token } = run.needs(await run.call(bots.get, { botId }), 'a record of a bot')
     run.equals('one_time_token', typeof one_time_token, 'undefined')
@@ -227,24 +223,24 @@ const holding = probe.with({ waitsMs: HELD_S * 1000 })
 
 /** These probes revoke the token of the run's bot, so they run last. */
 export const regeneratedTokens = [
-  probe.specified('regenerate', 'A regeneration returns bot_id, one_time_token and token_prefix.', async (run) => {
+  probe.specified(1, 'regenerate', 'A regeneration returns bot_id, one_time_token and token_prefix.', async (run) => {
     const { response, request, botId } = await regenerated(run)
     run.wire.last = request
     const { bot_id, one_time_token, token_prefix } = run.accepts(response)
     run.equals('bot_id', bot_id, botId)
     run.holds(one_time_token.startsWith(token_prefix) && token_prefix !== '', 'the start of the token', token_prefix)
   }),
-  probe.specified('regenerated-token', 'The token that a regeneration returns works.', async (run) => {
+  probe.specified(1, 'regenerated-token', 'The token that a regeneration returns works.', async (run) => {
     const { response } = await regenerated(run)
     const { one_time_token } = run.needs(response, 'a new token')
     run.accepts(await run.call(webhook.info, {}, { as: { credential: one_time_token } }))
   }),
-  probe.specified('old-token', 'After a regeneration the old token is 401 immediately.', async (run) => {
+  probe.specified(1, 'old-token', 'After a regeneration the old token is 401 immediately.', async (run) => {
     const { response, as } = await regenerated(run)
     run.needs(response, 'a new token')
     run.refuses(await run.call(webhook.info, {}, { as }), 401)
   }),
-  holding('held-poll', 'After a regeneration a held poll with the old token gets 401.', async (run) => {
+  holding(5, 'held-poll', 'After a regeneration a held poll with the old token gets 401.', async (run) => {
     const { response, held } = await regenerated(run)
     run.needs(response, 'a new token')
     run.refuses(held, 401)

@@ -8,22 +8,18 @@ const stateProbe = probesOf('bot-states', { needs: ['jwt'] })
 const { bots, webhook } = contract
 
 export const botStates = [
-  stateProbe.specified(
-    'applied-is-pending',
-    'A bot is pending when it is submitted, and has no token.',
-    async (run) => {
-      const { review_status, has_token } = run.needs(await applied(run), 'a bot')
-      run.equals('review_status and has_token', [review_status, has_token], ['pending', false])
-    },
-  ),
-  stateProbe('pending-is-not-active', 'A bot is not active before it is approved.', async (run) => {
+  stateProbe.specified(1, 'applied-is-pending', 'A new bot is pending and has no token.', async (run) => {
+    const { review_status, has_token } = run.needs(await applied(run), 'a bot')
+    run.equals('review_status and has_token', [review_status, has_token], ['pending', false])
+  }),
+  stateProbe(2, 'pending-is-not-active', 'A bot is not active before it is approved.', async (run) => {
     const { status } = await pendingBot(run)
     run.holds(status !== 'active', 'another status than active', status)
   }),
-  stateProbe('approved-is-active', 'An approval makes a bot active.', async (run) => {
+  stateProbe(2, 'approved-is-active', 'An approval makes a bot active.', async (run) => {
     run.equals('status', (await approvedBot(run)).status, 'active')
   }),
-  stateProbe.partly('not-approved', 'Before the approval console calls are 409 BOT_NOT_APPROVED.', async (run) => {
+  stateProbe.partly(3, 'not-approved', 'Before the approval console calls are 409 BOT_NOT_APPROVED.', async (run) => {
     const { id: botId } = await pendingBot(run)
     const calls: readonly (readonly [Endpoint, Readonly<Record<string, unknown>>])[] = [
       [bots.metrics, {}],
@@ -38,14 +34,15 @@ export const botStates = [
       run.refuses(await run.call(endpoint, { botId, ...input }), 409, 'BOT_NOT_APPROVED')
     }
   }),
-  stateProbe.specified('default-scopes', 'A bot may send and receive messages by default.', async (run) => {
+  stateProbe.specified(1, 'default-scopes', 'A bot may send and receive messages by default.', async (run) => {
     const { scopes } = run.needs(await applied(run), 'a bot')
     run.equals('scopes', [...scopes].sort(), ['messages:receive', 'messages:send'])
   }),
-  stateProbe('no-scopes', 'A bot with an empty list of scopes is refused with 400.', async (run) => {
+  stateProbe(4, 'no-scopes', 'A bot with an empty list of scopes is refused with 400.', async (run) => {
     run.refuses(await apply(run, { scopes: [] }), 400)
   }),
   stateProbe(
+    4,
     'unknown-scope',
     `A bot with another scope than ${botScopes.length} known ones is refused with 400.`,
     async (run) => {

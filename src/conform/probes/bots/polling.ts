@@ -56,64 +56,64 @@ const terminating = botProbe.with({ waitsMs: OLDER_S * 1000 })
 const confirming = probe.with({ vouchers: 1, waitsMs: OLDER_S * 1000 })
 
 export const polling = [
-  issuingTwo('ascending', 'getUpdates returns items in ascending order.', async (run) => {
+  issuingTwo(2, 'ascending', 'getUpdates returns items in ascending order.', async (run) => {
     await waiting(run, 2)
     const { items } = run.accepts(await poll(run))
     const ids = idsOf(items)
     const sorted = [...ids].sort((a, b) => a - b)
     run.equals('ids', ids, sorted)
   }),
-  issuing('unconfirmed', 'A poll without offset confirms nothing.', async (run) => {
+  issuing(2, 'unconfirmed', 'A poll without offset confirms nothing.', async (run) => {
     const before = await waitingIds(run, 1)
     run.needs(await poll(run), 'a bot that polls')
     const after = new Set(await unconfirmed(run))
     const areKept = before.every((id) => after.has(id))
     run.holds(areKept, `updates ${before}`, `updates ${[...after]}`)
   }),
-  issuingTwo('offset', 'An offset confirms all updates below it, and none from it on.', async (run) => {
+  issuingTwo(2, 'offset', 'An offset confirms all updates below it, and none from it on.', async (run) => {
     const last = (await waitingIds(run, 2)).at(-1) ?? 0
     run.needs(await poll(run, { offset: last }), 'a bot that polls')
     const left = await unconfirmed(run)
     run.holds(left.includes(last) && left.every((id) => id >= last), `updates from ${last}`, left)
   }),
-  issuingTwo('negative-offset', 'The offset -1 leaves only the newest update unconfirmed.', async (run) => {
+  issuingTwo(2, 'negative-offset', 'The offset -1 leaves only the newest update unconfirmed.', async (run) => {
     const last = (await waitingIds(run, 2)).at(-1) ?? 0
     run.accepts(await poll(run, { offset: -1 }))
     const left = await unconfirmed(run)
     run.holds(left.includes(last) && left.every((id) => id >= last), `updates from ${last}`, left)
   }),
-  botProbe('offset-in-the-future', 'An offset beyond the next id is 400 OFFSET_IN_FUTURE.', async (run) => {
+  botProbe(2, 'offset-in-the-future', 'An offset beyond the next id is 400 OFFSET_IN_FUTURE.', async (run) => {
     run.needs(await poll(run, { limit: 1 }), 'a bot that polls')
     run.refuses(await poll(run, { offset: FAR * FAR }), 400, 'OFFSET_IN_FUTURE')
   }),
-  issuing('offset-of-the-next', 'An offset of the next id confirms all updates.', async (run) => {
+  issuing(2, 'offset-of-the-next', 'An offset of the next id confirms all updates.', async (run) => {
     const last = (await waitingIds(run, 1)).at(-1) ?? 0
     run.accepts(await poll(run, { offset: last + 1 }))
     await requireConfirmed(run, last)
   }),
-  issuingTwo('limit', 'A poll with the limit 1 returns one of two updates.', async (run) => {
+  issuingTwo(2, 'limit', 'A poll with the limit 1 returns one of two updates.', async (run) => {
     await waiting(run, 2)
     run.equals('number of items', run.accepts(await poll(run, { limit: 1 })).items.length, 1)
   }),
   ...[0, 101].map((limit) =>
-    botProbe(`limit-of-${limit}`, `A poll with the limit ${limit} is refused with 400.`, async (run) => {
+    botProbe(2, `limit-of-${limit}`, `A poll with the limit ${limit} is refused with 400.`, async (run) => {
       run.refuses(await poll(run, { limit }), 400)
     }),
   ),
-  botProbe('limit-of-100', 'A poll may have the limit 100.', async (run) => {
+  botProbe(2, 'limit-of-100', 'A poll may have the limit 100.', async (run) => {
     run.needs(await poll(run, { limit: 1 }), 'a bot that polls')
     run.accepts(await poll(run, { limit: 100 }))
   }),
-  starting('timeout-too-long', 'A timeout above 50 s, or 10 s when encrypted, is refused with 400.', async (run) => {
+  starting(2, 'timeout-too-long', 'A timeout above 50 s, or 10 s when encrypted, is refused with 400.', async (run) => {
     const timeout = (run.wire.isEncrypted ? INNER_MAX_S : HELD_MAX_S) + 1
     // If the platform holds this poll, a newer poll ends it.
     run.refuses(await during(run, { timeout }, () => poll(run)), 400)
   }),
-  issuing('longest-timeout', 'A poll may have a timeout of 50 s, or 10 s when encrypted.', async (run) => {
+  issuing(2, 'longest-timeout', 'A poll may have a timeout of 50 s, or 10 s when encrypted.', async (run) => {
     await waiting(run, 1)
     run.accepts(await poll(run, { timeout: run.wire.isEncrypted ? INNER_MAX_S : HELD_MAX_S }))
   }),
-  holding('held', 'A timeout of 1 s holds a poll without updates for 1 s.', async (run) => {
+  holding(2, 'held', 'A timeout of 1 s holds a poll without updates for 1 s.', async (run) => {
     await quiet(run)
     const startedAt = performance.now()
     const { items } = run.accepts(await poll(run, { timeout: HELD_S }))
@@ -121,24 +121,24 @@ export const polling = [
     if (items.length > 0) run.notApplicable('Needs a bot without other updates.')
     run.holds(tookMs >= HELD_MIN_MS, `at least ${HELD_MIN_MS} ms`, `${Math.round(tookMs)} ms`)
   }),
-  issuingMeanwhile('held-until-an-update', 'A held poll returns an update that is created meanwhile.', async (run) => {
+  issuingMeanwhile(2, 'held-until-an-update', 'A held poll returns an update created meanwhile.', async (run) => {
     await waiting(run, 1)
     await listen(run)
     const held = await during(run, {}, () => voucher(run))
     run.holds(run.accepts(held).items.length > 0, 'an update', 'none')
   }),
-  terminating('newer-poll', 'A newer poll ends an older one, which gets 409 POLL_TERMINATED.', async (run) => {
+  terminating(3, 'newer-poll', 'A newer poll ends an older one, which gets 409 POLL_TERMINATED.', async (run) => {
     await quiet(run)
     const older = await during(run, {}, () => poll(run))
     run.refuses(older, 409, 'POLL_TERMINATED')
   }),
-  confirming('confirmed-by-an-ended-poll', 'Updates that an ended poll confirmed remain confirmed.', async (run) => {
+  confirming(3, 'confirmed-by-an-ended-poll', 'Updates that an ended poll confirmed remain confirmed.', async (run) => {
     const last = (await waitingIds(run, 1)).at(-1) ?? 0
     const older = await during(run, { offset: last + 1 }, () => poll(run))
     if (older.status !== 409) run.notApplicable('Needs a poll that a newer one ended.')
     await requireConfirmed(run, last)
   }),
-  botProbe('refused-poll', 'A refused poll does not change allowed_updates.', async (run) => {
+  botProbe(3, 'refused-poll', 'A refused poll does not change allowed_updates.', async (run) => {
     await select(run, ['message', 'ping'])
     const settings = async () => run.needs(await run.call(webhook.info, {}), 'settings of a bot').allowed_updates
     const before = await settings()
@@ -146,6 +146,7 @@ export const polling = [
     run.equals('allowed_updates', await settings(), before)
   }),
   terminating(
+    3,
     'refused-poll-ends-an-older-one',
     'A poll that is refused for its offset ends an older poll.',
     async (run) => {
@@ -156,10 +157,11 @@ export const polling = [
       run.refuses(older, 409)
     },
   ),
-  webhookProbe.partly('webhook-active', 'A poll of a bot with a webhook is 409 WEBHOOK_ACTIVE.', async (run) => {
+  webhookProbe.partly(1, 'webhook-active', 'A poll of a bot with a webhook is 409 WEBHOOK_ACTIVE.', async (run) => {
     await whileWebhook(run, async () => run.refuses(await poll(run), 409, 'WEBHOOK_ACTIVE'))
   }),
   webhookProbe.with({ vouchers: 1 })(
+    3,
     'webhook-active-confirms-nothing',
     'A poll that is refused for a webhook confirms nothing.',
     async (run) => {

@@ -73,7 +73,7 @@ async function selected(run: ProbeContext): Promise<string[]> {
 }
 
 export const updates = [
-  issuing('members', 'An update has update_id, type, created_at and the member of its type.', async (run) => {
+  issuing(1, 'members', 'An update has update_id, type, created_at and the member of its type.', async (run) => {
     const update = (await waiting(run, 1))[0] ?? run.notApplicable('Needs an update.')
     const { update_id, type, created_at } = update
     const payload = (update as Readonly<Record<string, unknown>>)[type]
@@ -81,7 +81,7 @@ export const updates = [
     run.holds(typeof created_at === 'string', 'a time in created_at', update)
     run.holds(typeof payload === 'object' && payload !== null, `an object in ${type}`, update)
   }),
-  issuing('same-bytes', 'Two polls return the same bytes of an update.', async (run) => {
+  issuing(1, 'same-bytes', 'Two polls return the same bytes of an update.', async (run) => {
     await waiting(run, 1)
     const first = await poll(run)
     run.needs(first, 'a bot that polls')
@@ -90,7 +90,7 @@ export const updates = [
     if (first.data.items.length !== second.data.items.length) run.notApplicable('Needs a bot without other updates.')
     run.equals('updates', itemsText(second.text), itemsText(first.text))
   }),
-  delivering('same-bytes-by-webhook', 'A webhook gets the same bytes of an update as a poll.', async (run) => {
+  delivering(1, 'same-bytes-by-webhook', 'A webhook gets the same bytes of an update as a poll.', async (run) => {
     await waiting(run, 1)
     const { text } = await poll(run, { limit: 1 })
     await whileWebhook(run, async (path) => {
@@ -99,13 +99,14 @@ export const updates = [
       run.holds(text.includes(body), `the bytes that the poll returned: ${itemsText(text)}`, body)
     })
   }),
-  issuingTwo('ids-without-gaps', 'The ids of updates count without gaps.', async (run) => {
+  issuingTwo(1, 'ids-without-gaps', 'The ids of updates count without gaps.', async (run) => {
     const ids = (await waiting(run, 2)).map(({ update_id }) => update_id).sort((a, b) => a - b)
     const expected = ids.map((_, index) => (ids[0] ?? 0) + index)
     const sorted = [...ids].sort((a, b) => a - b)
     run.equals('ids in their order', sorted, expected)
   }),
   issuingTwo(
+    1,
     'ids-are-not-used-twice',
     'An update gets a greater id than all updates before, confirmed ones too.',
     async (run) => {
@@ -122,11 +123,11 @@ export const updates = [
 const itemsText = (text: string) => /"items":\s*(\[.*\])/s.exec(text)?.[1] ?? text
 
 export const updateTypeProbes = [
-  botProbe('default', 'An empty allowed_updates selects the five default types.', async (run) => {
+  botProbe(1, 'default', 'An empty allowed_updates selects the five default types.', async (run) => {
     await select(run, [])
     run.equals('allowed_updates', await selected(run), defaults)
   }),
-  botProbe('absent', 'A poll without allowed_updates leaves the selection unchanged.', async (run) => {
+  botProbe(1, 'absent', 'A poll without allowed_updates leaves the selection unchanged.', async (run) => {
     await select(run, ['message', 'voucher_redeemed'])
     const before = await selected(run)
     run.needs(await poll(run, { limit: 1 }), 'a bot that polls')
@@ -134,6 +135,7 @@ export const updateTypeProbes = [
   }),
   ...voucherTypes.map((type) =>
     arriving(
+      1,
       type.replaceAll('_', '-'),
       `A linked bot whose allowed_updates names ${type} gets this update.`,
       async (run) => {
@@ -143,14 +145,14 @@ export const updateTypeProbes = [
       },
     ),
   ),
-  arriving('not-named', 'A bot whose allowed_updates does not name a type gets no update of it.', async (run) => {
+  arriving(1, 'not-named', 'A bot whose allowed_updates does not name a type gets no update of it.', async (run) => {
     await listen(run, ['voucher_redeemed'])
     const about = await voucherOfBot(run)
     run.needs(await run.call(vouchers.redeem, { credential: credentialOf(run, about) }), 'a redemption')
     const { items } = run.needs(await poll(run, { timeout: ARRIVES_S }), 'a bot that polls')
     run.holds(!items.some(({ type }) => type === 'voucher_issued'), 'no voucher_issued', items)
   }),
-  arrivingTwo('selected-later', 'A type that is selected later brings no update of before.', async (run) => {
+  arrivingTwo(1, 'selected-later', 'A type that is selected later brings no update of before.', async (run) => {
     await listen(run, ['ping'])
     const before = await voucherOfBot(run)
     await select(run, ['voucher_issued'])
@@ -159,7 +161,7 @@ export const updateTypeProbes = [
     if (!items.some((update) => isAbout(update, after))) run.notApplicable('Needs an update of a voucher.')
     run.holds(!items.some((update) => isAbout(update, before)), 'no update of the earlier voucher', items)
   }),
-  arriving('deselected-later', 'An update stays after its type is no longer selected.', async (run) => {
+  arriving(1, 'deselected-later', 'An update stays after its type is no longer selected.', async (run) => {
     await listen(run, ['voucher_issued'])
     const about = await voucherOfBot(run)
     const { items } = run.needs(await poll(run, { timeout: ARRIVES_S }), 'a bot that polls')

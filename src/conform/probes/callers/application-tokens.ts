@@ -35,30 +35,30 @@ async function listed(run: ProbeContext): Promise<Observed<{ readonly items: Tok
 const waiting = probe.with({ waitsMs: WRITTEN_AFTER_MS })
 
 export const applicationTokens = [
-  probe.specified('shown-once', 'The list of tokens contains a new token without its value.', async (run) => {
+  probe.specified(1, 'shown-once', 'The list of tokens contains a new token without its value.', async (run) => {
     const { id, token } = await fullToken(run)
     const { data, text } = await listed(run)
     const isListed = data.items.some((item) => item.id === id)
     run.holds(isListed, 'the new token in the list', 'none')
     run.holds(!text.includes(token), 'a list without the value of the token', 'its value')
   }),
-  probe.specified('revoked', 'A revoked token is 401.', async (run) => {
+  probe.specified(1, 'revoked', 'A revoked token is 401.', async (run) => {
     const { as } = await revoked(run)
     run.refuses(await run.call(templates.list, {}, { as }), 401)
   }),
-  probe('revoked-twice', 'Revoking a token twice returns the same record.', async (run) => {
+  probe(3, 'revoked-twice', 'Revoking a token twice returns the same record.', async (run) => {
     const { record, input } = await revoked(run)
     run.equals('record', run.accepts(await run.call(tokens.revoke, input)), record)
   }),
-  probe('name', 'A token needs a name: 400 without one.', async (run) => {
+  probe(2, 'name', 'A token needs a name: 400 without one.', async (run) => {
     run.refuses(await createOwnToken(run, { name: undefined }), 400)
   }),
-  probe('scopes', 'A token needs scopes: 400 without the member and for an empty list.', async (run) => {
+  probe(2, 'scopes', 'A token needs scopes: 400 without the member and for an empty list.', async (run) => {
     run.refuses(await createOwnToken(run, { scopes: undefined }), 400)
     run.refuses(await createOwnToken(run, { scopes: [] }), 400)
   }),
   ...[0, 366].map((days) =>
-    probe(`lifetime-of-${days}`, `A token with a lifetime of ${days} days is refused with 400.`, async (run) => {
+    probe(2, `lifetime-of-${days}`, `A token with a lifetime of ${days} days is refused with 400.`, async (run) => {
       run.refuses(await createOwnToken(run, { expires_in_days: days }), 400)
     }),
   ),
@@ -70,13 +70,13 @@ export const applicationTokens = [
       ['null', 'A token with the lifetime null does not expire.', null, null],
     ] as const
   ).map(([name, title, days, expected]) =>
-    probe(`lifetime-${name}`, title, async (run) => {
+    probe(2, `lifetime-${name}`, title, async (run) => {
       const token = run.accepts(await createOwnToken(run, { expires_in_days: days }))
       run.equals('lifetime in days', lifetimeOf(token), expected)
       await revokeAll(run, [token])
     }),
   ),
-  probe('limit-of-20', 'An application has at most 20 active tokens: one more is 409.', async (run) => {
+  probe(2, 'limit-of-20', 'An application has at most 20 active tokens: one more is 409.', async (run) => {
     const { data } = await listed(run)
     let active = data.items.filter(({ status }) => status === 'active').length
     if (active >= ACTIVE_MAX) run.notApplicable('Needs an application with fewer than 20 tokens.')
@@ -90,7 +90,7 @@ export const applicationTokens = [
       await revokeAll(run, made)
     }
   }),
-  waiting('last-used-at', 'A minute after the use of a token, its record says when it was used.', async (run) => {
+  waiting(3, 'last-used-at', 'A minute after the use of a token, its record says when it was used.', async (run) => {
     const { id, token } = await fullToken(run)
     run.needs(await run.call(templates.list, {}, { as: { credential: token } }), 'a token that works')
     await run.resources.pause(WRITTEN_AFTER_MS)

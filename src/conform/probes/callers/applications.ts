@@ -80,7 +80,7 @@ const isList = (value: unknown) => Array.isArray(value)
 const isText = (value: unknown) => typeof value === 'string'
 
 export const applications = [
-  probe('record', 'The record of an application has its ten members.', async (run) => {
+  probe(2, 'record', 'The record of an application has its ten members.', async (run) => {
     const { id, name, description, status, features, allowedOrigins, secureTransport, linkedBots, ...times } =
       await application(run)
     const texts = [id, name, times.createdAt, times.updatedAt]
@@ -92,60 +92,61 @@ export const applications = [
     const isMode = ['optional', 'required'].includes(secureTransport)
     run.holds(isMode, 'optional or required in secureTransport', secureTransport)
   }),
-  probe('allowed-origins', 'An application allows every origin (*) by default.', async (run) => {
+  probe(2, 'allowed-origins', 'An application allows every origin (*) by default.', async (run) => {
     run.equals('allowedOrigins', (await application(run)).allowedOrigins, ['*'])
   }),
-  probe.specified('listed-and-read', 'The owner lists and reads an application.', async (run) => {
+  probe.specified(1, 'listed-and-read', 'The owner lists and reads an application.', async (run) => {
     const { id } = await application(run)
     const { items } = run.accepts(await run.call(apps.list, { limit: 100 }))
     const isListed = items.some((item) => item.id === id)
     run.holds(isListed, 'the new application in the list', 'none')
     run.equals('id', run.accepts(await run.call(apps.get, { appId: id })).id, id)
   }),
-  probe.partly('patched', 'A PATCH changes members of an application.', async (run) => {
+  probe.partly(1, 'patched', 'A PATCH changes members of an application.', async (run) => {
     const { id: appId } = await application(run)
     const description = run.resources.name()
     run.equals('description', run.accepts(await run.call(apps.update, { appId, description })).description, description)
     run.equals('description', (await current(run)).description, description)
   }),
-  probe('enabled-again', 'An application that was disabled may call again once it is active.', async (run) => {
+  probe(3, 'enabled-again', 'An application that was disabled may call again once it is active.', async (run) => {
     const as = await whileDisabled(run, async (caller) => caller)
     run.accepts(await run.call(templates.list, {}, { as }))
   }),
-  probe('owner-disables', 'The owner sets the status disabled, and active again.', async (run) => {
+  probe(2, 'owner-disables', 'The owner sets the status disabled, and active again.', async (run) => {
     const { id: appId } = await application(run)
     for (const status of ['disabled', 'active'] as const) {
       run.equals('status', run.accepts(await run.call(apps.update, { appId, status })).status, status)
     }
   }),
-  probe('owner-cannot-suspend', 'The owner cannot set the status suspended: 400.', async (run) => {
+  probe(2, 'owner-cannot-suspend', 'The owner cannot set the status suspended: 400.', async (run) => {
     const { id: appId } = await application(run)
     run.refuses(await run.call(apps.update, { appId, status: 'suspended' }), 400)
   }),
-  probe.partly('disabled', 'Every runtime call of a disabled application is 403 APPLICATION_DISABLED.', async (run) => {
+  probe.partly(3, 'disabled', 'A runtime call of a disabled application is 403 APPLICATION_DISABLED.', async (run) => {
     await whileDisabled(run, async (as) => {
       for (const [endpoint, input] of runtimeCalls) {
         run.refuses(await run.call(endpoint, input(run), { as }), 403, 'APPLICATION_DISABLED')
       }
     })
   }),
-  issuing.partly('disabled-replay', 'A disabled application gets 403 instead of a replay.', async (run) => {
+  issuing.partly(3, 'disabled-replay', 'A disabled application gets 403 instead of a replay.', async (run) => {
     const { as, input, key } = await applicationVoucher(run)
     run.needs(await run.call(vouchers.issue, input, { as, key }), 'a replay')
     await whileDisabled(run, async () =>
       run.refuses(await run.call(vouchers.issue, input, { as, key }), 403, 'APPLICATION_DISABLED'),
     )
   }),
-  probe('link-of-a-pending-bot', 'A bot that is not approved cannot be linked: 409.', async (run) => {
+  probe(1, 'link-of-a-pending-bot', 'A bot that is not approved cannot be linked: 409.', async (run) => {
     const { id: appId } = await application(run)
     const { id: botId } = await pendingBot(run)
     run.refuses(await run.call(apps.linkBot, { appId, botId }), 409)
   }),
-  probe('link-of-an-unknown-bot', 'A bot that the account does not have cannot be linked: 404.', async (run) => {
+  probe(1, 'link-of-an-unknown-bot', 'A bot that the account does not have cannot be linked: 404.', async (run) => {
     const { id: appId } = await application(run)
     run.refuses(await run.call(apps.linkBot, { appId, botId: 'bot_conform' }), 404)
   }),
   probe.with({ needs: ['jwt', 'bot id'], kind: 'tenant' })(
+    4,
     'link-elsewhere',
     'A bot of another application cannot be linked: 409 BOT_ALREADY_LINKED.',
     async (run) => {
@@ -161,20 +162,20 @@ export const applications = [
       run.refuses(response, 409, 'BOT_ALREADY_LINKED')
     },
   ),
-  probe('linked-bots', 'The record of an application lists a linked bot.', async (run) => {
+  probe(4, 'linked-bots', 'The record of an application lists a linked bot.', async (run) => {
     const { botId, first } = await linked(run)
     const { username } = await listedBot(run, botId)
     const found = first.linkedBots.find((bot) => bot.botId === botId)
     run.equals('botId and username', [found?.botId, found?.username], [botId, username])
     run.equals('application_id of the bot', (await listedBot(run, botId)).application_id, first.id)
   }),
-  probe('link-twice', 'Linking a bot twice changes nothing the second time.', async (run) => {
+  probe(4, 'link-twice', 'Linking a bot twice changes nothing the second time.', async (run) => {
     const { appId, botId } = await linked(run)
     const before = await timesOf(run, botId)
     run.accepts(await run.call(apps.linkBot, { appId, botId }))
     run.equals('updatedAt and updated_at', await timesOf(run, botId), before)
   }),
-  probe('link-changes', 'A new link sets updatedAt of the application and updated_at of the bot.', async (run) => {
+  probe(4, 'link-changes', 'A new link sets updatedAt of the application and updated_at of the bot.', async (run) => {
     const { appId, botId } = await linked(run)
     run.needs(await run.call(apps.unlinkBot, { appId, botId }), 'an unlinked bot')
     const [application = '', bot = ''] = await timesOf(run, botId)
@@ -184,17 +185,18 @@ export const applications = [
     run.holds(applicationAfter > application, `updatedAt after ${application}`, applicationAfter)
     run.holds(botAfter > bot, `updated_at after ${bot}`, botAfter)
   }),
-  probe('unlink-twice', 'Unlinking a bot twice changes nothing the second time.', async (run) => {
+  probe(4, 'unlink-twice', 'Unlinking a bot twice changes nothing the second time.', async (run) => {
     await whileUnlinked(run, async ({ appId, botId }) => {
       const before = await timesOf(run, botId)
       run.accepts(await run.call(apps.unlinkBot, { appId, botId }))
       run.equals('updatedAt and updated_at', await timesOf(run, botId), before)
     })
   }),
-  probe('unlinked-bot', 'The record of an application does not list a bot that was unlinked.', async (run) => {
+  probe(4, 'unlinked-bot', 'The record of an application does not list a bot that was unlinked.', async (run) => {
     await whileUnlinked(run, async () => run.equals('linkedBots', (await current(run)).linkedBots, []))
   }),
   probe.specified(
+    1,
     'unlink-keeps',
     'Unlinking a bot keeps the application, its templates and its tokens.',
     async (run) => {
@@ -208,7 +210,7 @@ export const applications = [
       })
     },
   ),
-  issuing.specified('unlink-keeps-vouchers', 'Unlinking a bot keeps the vouchers of the application.', async (run) => {
+  issuing.specified(1, 'unlink-keeps-vouchers', 'Unlinking a bot keeps vouchers of the application.', async (run) => {
     const { as, issued } = await applicationVoucher(run)
     const input = { credential: credentialOf(run, issued) }
     run.needs(await run.call(vouchers.verify, input, { as }), 'a voucher')

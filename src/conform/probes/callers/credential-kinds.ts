@@ -50,6 +50,7 @@ export const credentialKinds = kinds.flatMap((accepted) =>
       probe
         .with({ needs: [kind] })
         .partly(
+          1,
           `${rooms[accepted]}-with-${kind}`,
           `Every ${rooms[accepted]} call with ${nameOf[kind]} is 401 TOKEN_TYPE_NOT_ACCEPTED.`,
           async (run) => {

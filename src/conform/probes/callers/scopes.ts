@@ -65,12 +65,12 @@ async function checkRefusal(run: ProbeContext, check: (response: Observed) => vo
 
 export const scopeProbes = [
   ...scopes.map((scope) =>
-    probe.specified(`without-${nameOf(scope)}`, `A call that needs ${scope} is 403 for a token without it.`, (run) =>
+    probe.specified(1, `without-${nameOf(scope)}`, `A call that needs ${scope} is 403 for a token without it.`, (run) =>
       callWithout(run, scope, (response) => run.refuses(response, 403)),
     ),
   ),
   ...scopes.map((scope) =>
-    probe.specified(`with-${nameOf(scope)}`, `A token with ${scope} alone may make the calls of this scope.`, (run) =>
+    probe.specified(1, `with-${nameOf(scope)}`, `A token with ${scope} alone may make its calls.`, (run) =>
       withToken(run, [scope], (as) =>
         makeCalls(run, scope, as, ({ status, code }) => {
           if (code === 'APPLICATION_DISABLED' || code === 'FEATURE_UNAVAILABLE') {
@@ -81,28 +81,29 @@ export const scopeProbes = [
       ),
     ),
   ),
-  probe('unknown-scope', 'A token cannot have another scope: 400.', async (run) => {
+  probe(1, 'unknown-scope', 'A token cannot have another scope: 400.', async (run) => {
     run.refuses(await createOwnToken(run, { scopes: ['vouchers:conform'] }), 400)
   }),
-  probe('required-scope', 'A 403 names the missing scope in details.required_scope.', (run) =>
+  probe(2, 'required-scope', 'A 403 names the missing scope in details.required_scope.', (run) =>
     checkRefusal(run, ({ details }) => run.equals('required_scope', details.required_scope, 'vouchers:issue')),
   ),
-  plainProbe('www-authenticate', 'A 403 names the missing scope in the header WWW-Authenticate.', (run) =>
+  plainProbe(2, 'www-authenticate', 'A 403 names the missing scope in the header WWW-Authenticate.', (run) =>
     checkRefusal(run, ({ headers }) => {
       const header = headers['www-authenticate'] ?? ''
       run.holds(/(?<![\w:])vouchers:issue(?![\w:])/.test(header), 'a header that names vouchers:issue', header)
     }),
   ),
-  probe('bot-issue', 'A bot without vouchers:issue gets 403 for an issue.', async (run) => {
+  probe(2, 'bot-issue', 'A bot without vouchers:issue gets 403 for an issue.', async (run) => {
     const input = { chat_id: 'chat_conform', template_id: 'tpl_conform', external_issue_id: run.resources.name() }
     const as = { credential: await botToken(run) }
     run.refuses(await run.call(bots.issue, input, { as }), 403)
   }),
-  probe.partly('bot-templates-read', 'The template list of a bot without vouchers:read is 403.', async (run) => {
+  probe.partly(1, 'bot-templates-read', 'The template list of a bot without vouchers:read is 403.', async (run) => {
     const { id: botId } = await approvedBot(run)
     run.refuses(await run.call(bots.templates, { botId }), 403)
   }),
   probe.partly(
+    1,
     'bot-templates-write',
     'Template changes of a bot without vouchers:templates:write are 403.',
     async (run) => {

@@ -66,7 +66,7 @@ const isHidden = (
   what: string,
   call: (run: ProbeContext, as: Caller) => Promise<Observed>,
 ) =>
-  define(name, `${what} of another application is 404.`, async (run) =>
+  define(1, name, `${what} of another application is 404.`, async (run) =>
     run.refuses(await call(run, await stranger(run)), 404),
   )
 
@@ -78,7 +78,7 @@ const isUnlisted = (
   owner: 'user' | 'run',
   call: (run: ProbeContext, filter: Readonly<Record<string, unknown>>) => Promise<Observed>,
 ) =>
-  define(name, `${who} does not list the templates of another application.`, async (run) => {
+  define(1, name, `${who} does not list the templates of another application.`, async (run) => {
     const { id, externalTemplateId: external_template_id } = await draftOf(run, owner)
     for (const filter of [{}, { external_template_id }]) {
       const { text } = await call(run, filter)
@@ -137,7 +137,7 @@ export const tenants = [
     made(run, await run.call(vouchers.reverse, input, { key, body: '{}' }), 'a reversal')
     return run.call(vouchers.reverse, input, { as, key, body: '{}' })
   }),
-  voucherProbe('unchanged', 'The refused calls of another application change no voucher.', async (run) => {
+  voucherProbe(1, 'unchanged', 'The refused calls of another application change no voucher.', async (run) => {
     const as = await stranger(run)
     const { unused, redemptionId, state, before } = await owned(run)
     await run.call(vouchers.redeem, { credential: credentialOf(run, unused) }, { as })

@@ -12,17 +12,18 @@ const { bots, templates } = contract
 const other = (symbol: string) => (symbol === '0' ? '1' : '0')
 
 export const tokenForm = [
-  probe.partly('application-token', 'An application token is sop_ and 36 base62 symbols.', async (run) => {
+  probe.partly(1, 'application-token', 'An application token is sop_ and 36 base62 symbols.', async (run) => {
     const { token } = await fullToken(run)
     hasForm(run, token, 'sop_')
   }),
-  botRead.partly('bot-token', 'A bot token is sbot_ and 36 base62 symbols.', async (run) => {
+  botRead.partly(1, 'bot-token', 'A bot token is sbot_ and 36 base62 symbols.', async (run) => {
     const token = run.resources.credential('bot')
     run.needs(await run.call(contract.webhook.info, {}), 'a valid bot token')
     hasForm(run, token, 'sbot_')
   }),
   ...(['token', 'bot'] as const).map((kind) =>
     probe.with({ needs: [kind], reads: true })(
+      1,
       `wrong-checksum-of-${kind}`,
       `${kind === 'bot' ? 'A bot token' : 'An application token'} with a wrong checksum is 401.`,
       async (run) => {
@@ -33,11 +34,12 @@ export const tokenForm = [
       },
     ),
   ),
-  probe('shown-parts', 'Records of tokens show the first eight and the last four characters.', async (run) => {
+  probe(1, 'shown-parts', 'Records of tokens show the first eight and the last four characters.', async (run) => {
     const { token, tokenPrefix, last4 } = await fullToken(run)
     run.equals('tokenPrefix and last4', [tokenPrefix, last4], [token.slice(0, 8), token.slice(-4)])
   }),
   probe.with({ needs: ['jwt', 'bot', 'bot id'], reads: true })(
+    1,
     'shown-parts-of-bots',
     'The record of a bot shows the first eight characters of its token.',
     async (run) => {
@@ -71,13 +73,13 @@ async function parts(run: ProbeContext) {
 }
 
 const forged = [
-  ['algorithm-none', 'A JWT without a signature and with the algorithm none is 401.'],
-  ['changed-expiry', 'A JWT whose exp was changed after it was signed is 401.'],
+  [2, 'algorithm-none', 'A JWT without a signature and with the algorithm none is 401.'],
+  [1, 'changed-expiry', 'A JWT whose exp was changed after it was signed is 401.'],
 ] as const
 
 export const accountTokens = [
-  ...forged.map(([name, title]) =>
-    jwtProbe(name, title, async (run) => {
+  ...forged.map(([number, name, title]) =>
+    jwtProbe(number, name, title, async (run) => {
       const { head, payload, signature, claims } = await parts(run)
       const credentials = {
         'algorithm-none': `${encode({ alg: 'none', typ: 'JWT' })}.${payload}.`,
@@ -86,7 +88,7 @@ export const accountTokens = [
       run.refuses(await run.call(contract.apps.list, {}, { as: { credential: credentials[name] } }), 401)
     }),
   ),
-  jwtProbe('claims', 'A JWT that is accepted has sub, the audience voucher-console and exp.', async (run) => {
+  jwtProbe(2, 'claims', 'A JWT that is accepted has sub, the audience voucher-console and exp.', async (run) => {
     const { sub, aud, exp } = (await parts(run)).claims
     run.holds(typeof sub === 'string' && /^[!-~]{1,128}$/.test(sub), 'sub of 1 to 128 visible characters', sub)
     run.holds([aud].flat().includes('voucher-console'), 'aud voucher-console', aud)
@@ -108,10 +110,11 @@ function hides(run: ProbeContext, response: Observed, secret: string): void {
 }
 
 export const storedSecrets = [
-  anonymous('refused-token', 'The refusal of an unknown token does not contain the token.', async (it) =>
+  anonymous(2, 'refused-token', 'The refusal of an unknown token does not contain the token.', async (it) =>
     hides(it, await it.call(templates.list, {}, { as: { credential: TOKEN } }), TOKEN),
   ),
   secretProbe.with({ reads: true })(
+    2,
     'refused-code',
     'The refusal of a malformed credential does not contain its value.',
     async (run) => {
@@ -119,7 +122,7 @@ export const storedSecrets = [
       hides(run, await run.call(contract.vouchers.verify, { credential }), CODE)
     },
   ),
-  botProbe('refused-webhook-secret', 'The refusal of a webhook does not contain its secret.', async (run) => {
+  botProbe(2, 'refused-webhook-secret', 'The refusal of a webhook does not contain its secret.', async (run) => {
     const secret = 'conform secret with spaces'
     const input = { url: 'https://conform.invalid/hook', secret_token: secret }
     const response = await run.call(contract.webhook.setByBot, input)

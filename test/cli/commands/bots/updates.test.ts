@@ -114,7 +114,7 @@ test.each([
   ['was confirmed before', [7], 'data.items[0].update_id is below 8'],
   ['comes after a higher one', [9, 8], 'data.items[1].update_id is below 10'],
 ])(
-  'follow() yields no update of a response and fails with exit code 9 if an update_id %s',
+  'follow() yields nothing and fails with exit code 9 if an update_id %s',
   { tags: 'update-ids/1' },
   async (_name, ids, words) => {
     const malformed = { ok: true, data: { items: ids.map((update_id) => ({ update_id, type: 'ping' })) } }

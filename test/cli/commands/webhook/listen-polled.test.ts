@@ -95,6 +95,7 @@ test('webhook listen --bot keeps a secret and prints a line for the app', { tags
 
 test.each(['webhook listen --bot bot_1 --inbox inbox', 'bots updates --follow'])(
   'the command %s warns if polls are not held and exits 9 for an update_id above 2^53',
+  { tags: ['update-ids/1', 'polls-that-are-not-held/1'] },
   async (command) => {
     // A poll that lasts as long as the pace counts as held; here each lasts 0 ms.
     vi.useFakeTimers({ toFake: ['performance'] })
