@@ -27,6 +27,7 @@ const waiting = probe.with({ needs: [], plain: true, waitsMs: INCOMPLETE_MS })
 
 export const connections = [
   anonymous(
+    1,
     'order-of-responses',
     'The responses to several requests of a connection have the order of the requests.',
     async (run) => {
@@ -38,14 +39,15 @@ export const connections = [
       hasStatuses(run, await run.wire.raw(requests.join('')), expected)
     },
   ),
-  anonymous('not-http', 'Bytes that are not HTTP are refused with 400.', async (run) =>
+  anonymous(2, 'not-http', 'Bytes that are not HTTP are refused with 400.', async (run) =>
     hasStatuses(run, await run.wire.raw(NOT_HTTP), [400]),
   ),
-  anonymous('close-after-a-refusal', 'The platform closes a connection after bytes that are not HTTP.', async (run) => {
+  anonymous(2, 'close-after-a-refusal', 'A connection is closed after bytes that are not HTTP.', async (run) => {
     const { isClosed } = await run.wire.raw(NOT_HTTP)
     run.holds(isClosed, 'a closed connection', 'an open connection')
   }),
   anonymous(
+    2,
     'refusal-after-responses',
     'The response to a request comes before the refusal of bytes that are not HTTP.',
     async (run) => {
@@ -56,16 +58,17 @@ export const connections = [
       hasStatuses(run, await run.wire.raw(`${getOf(run, list.path)}${NOT_HTTP}`), [status, refusal])
     },
   ),
-  anonymous('headers-too-large', 'A request with headers of 256 KiB is refused with 413.', async (run) => {
+  anonymous(2, 'headers-too-large', 'A request with headers of 256 KiB is refused with 413.', async (run) => {
     const reply = await run.wire.raw(getOf(run, list.path, { 'x-conform': 'a'.repeat(256 * 1024) }))
     hasStatuses(run, reply, [413])
   }),
-  waiting('incomplete-request', 'A request that is not complete within 15 s is refused with 400.', async (run) => {
+  waiting(2, 'incomplete-request', 'A request that is not complete within 15 s is refused with 400.', async (run) => {
     const head = run.wire.bytesOf({ method: 'POST', path: issue.path, headers: { 'content-length': '2' } })
     run.needsRefusal(await anonymousRead(run))
     hasStatuses(run, await run.wire.raw(head.slice(0, -2), { ms: INCOMPLETE_MS }), [400])
   }),
   anonymous(
+    1,
     'closed-side',
     'A client that closes its side of the connection still receives its response.',
     async (run) => {
@@ -73,7 +76,7 @@ export const connections = [
       hasStatuses(run, await run.wire.raw(getOf(run, list.path), { ends: true }), [status])
     },
   ),
-  reading('two-authorization-headers', 'A call with two Authorization headers is refused with 401.', async (run) => {
+  reading(4, 'two-authorization-headers', 'A call with two Authorization headers is refused with 401.', async (run) => {
     run.needs(await run.call(list, {}), 'a list')
     const value = `Bearer ${run.resources.credential('token')}`
     run.refuses(await run.send({ method: 'GET', path: list.path, headers: { authorization: [value, value] } }), 401)
