@@ -212,7 +212,7 @@ it('redeem held before its work during a save is not part of the snapshot', asyn
   client.destroy()
 })
 
-it('call with the key of a held call gets IDEMPOTENCY_KEY_IN_PROGRESS after 5 s', async () => {
+it('call with a key in use gets IDEMPOTENCY_KEY_IN_PROGRESS after 5 s', { tags: 'keys-in-flight/1' }, async () => {
   const { sold, held, client } = await holdRedeem('committed')
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   try {
@@ -230,7 +230,7 @@ it('call with the key of a held call gets IDEMPOTENCY_KEY_IN_PROGRESS after 5 s'
   client.destroy()
 })
 
-it('calls with the key of a held call are replays as soon as it is released', async () => {
+it('calls with the key of a held call are replays once it is released', { tags: 'keys-in-flight/1' }, async () => {
   const { sold, held, client } = await holdRedeem('before')
   const retries = Array.from({ length: 5 }, () => redeem(sold))
   held.release()

@@ -25,7 +25,7 @@ describe('response format', () => {
   })
 })
 
-describe('GET /', () => {
+describe('GET /', { tags: 'order-of-checks/1' }, () => {
   it.each([
     ['text/html,*/*;q=0.8', 'text/plain; charset=utf-8', /^[^\n]*voucherctl open\n$/],
     ['application/json', 'application/json; charset=utf-8', /"ROUTE_NOT_FOUND"/],
@@ -132,7 +132,7 @@ describe('lists and their queries', () => {
     'constructor=1',
     'page',
     '%zz=1',
-  ])('list query ?%s is refused with 400', async (query) => {
+  ])('list query ?%s is refused with 400', { tags: ['lists/2', 'unknown-members/1'] }, async (query) => {
     const response = await list(`?${query}`)
     expect([response.status, response.code]).toEqual([400, 'VALIDATION_FAILED'])
   })
@@ -150,6 +150,7 @@ describe('request bodies', () => {
 
   it.each(optional.map((it) => [it.id, it] as const))(
     '%s accepts an empty body with or without a JSON content type, and {}',
+    { tags: 'bodies/3' },
     async (_id, endpoint) => {
       const own = await newTenant(server)
       for (const [type, body] of [
@@ -216,7 +217,7 @@ describe('request bodies', () => {
     ['multipart/form-data; boundary=x', 415],
     ['nonsense', 415],
     ['', 415],
-  ])('request body with Content-Type %j gets %i', async (type, status) => {
+  ])('request body with Content-Type %j gets %i', { tags: ['bodies/1', 'bodies/2'] }, async (type, status) => {
     const response = await tenant.runtime(contract.templates.create, templateBody(), {
       headers: { 'content-type': type },
     })
@@ -242,14 +243,14 @@ describe('request bodies', () => {
     expect([response.status, response.envelope]).toMatchObject([415, { code: 'UNSUPPORTED_MEDIA_TYPE', message }])
   })
 
-  it('request body with Content-Encoding gzip is refused, and one with identity is accepted', async () => {
+  it('request body in gzip is refused, and one with identity is accepted', { tags: 'bodies/2' }, async () => {
     const encoded = (encoding: string) =>
       tenant.runtime(contract.templates.create, templateBody(), { headers: { 'content-encoding': encoding } })
     expect((await encoded('gzip')).status).toBe(415)
     expect((await encoded('identity')).status).toBe(201)
   })
 
-  it('request body of 16 JSON levels is accepted, and one of 17 is refused as INVALID_JSON', async () => {
+  it('request body of 16 JSON levels is accepted, one of 17 is INVALID_JSON', { tags: 'bodies/2' }, async () => {
     const nested = (levels: number) => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
     const scene = await Scene.of(server, contract.templates.create, tenant)
     expect((await scene.send({ body: nested(16) })).code).toBe('VALIDATION_FAILED')
@@ -267,12 +268,12 @@ describe('request bodies', () => {
     ['in UTF-16', Buffer.from('{}', 'utf16le')],
     ['with a byte order mark', '\ufeff{}'],
     ['NaN', '{"a":NaN}'],
-  ])('request body of malformed JSON is refused as INVALID_JSON: %s', async (_what, body) => {
+  ])('request body of malformed JSON is refused as INVALID_JSON: %s', { tags: 'bodies/1' }, async (_what, body) => {
     const scene = await Scene.of(server, contract.templates.create, tenant)
     expect(await scene.send({ body })).toMatchObject({ status: 400, code: 'INVALID_JSON' })
   })
 
-  it('body member named __proto__ is refused at any depth, also if written with escapes', async () => {
+  it('body member __proto__ is refused at any depth, also if escaped', { tags: 'bodies/4' }, async () => {
     const scene = await Scene.of(server, contract.templates.create, tenant)
     for (const body of [
       '{"__proto__":{"name":"x"}}',
@@ -289,7 +290,7 @@ describe('request bodies', () => {
 })
 
 describe('validation of a body', () => {
-  it('refusal of a body names every missing member', async () => {
+  it('refusal of a body names every missing member', { tags: 'envelope/2' }, async () => {
     const response = await tenant.runtime(contract.templates.create, {} as never)
     const missing = (response.details.errors as { pointer: string; code: string }[]).map(
       (it) => `${it.pointer} ${it.code}`,
@@ -307,7 +308,7 @@ describe('validation of a body', () => {
     ['recipient', undefined],
     ['EXTERNAL_ISSUE_ID', 'external_issue_id'],
     ['zzz', undefined],
-  ])('unknown body member %s is refused with the suggestion %s', async (name, meant) => {
+  ])('unknown body member %s is refused with the suggestion %s', { tags: 'unknown-members/1' }, async (name, meant) => {
     const input = { template_id: 'x', external_issue_id: 'y', recipient_user_id: 'z', [name]: 'v' }
     const response = await tenant.runtime(contract.vouchers.issue, input)
     expect(response.details.errors).toEqual([
@@ -326,6 +327,7 @@ describe('validation of a body', () => {
 
   it.each(['\u0000', '\u001b[31m', 'a\nb', '\u007f', '\u0085', '\u202e', '\u2066', '\ud800', 'x\udc00'])(
     'text in a body with %j is refused',
+    { tags: 'text/1' },
     async (bad) => {
       for (const member of ['name', 'issuer_name', 'fulfiller_name', 'description']) {
         expect(await issuesOf({ [member]: `a${bad}` })).toMatchObject([{ pointer: `/${member}` }])
@@ -337,7 +339,7 @@ describe('validation of a body', () => {
   it.each(['', 'k'.repeat(41), 'a\u0000', '\ud800', 'a\u202e'])('metadata key %j is refused', async (key) =>
     expect(await issuesOf({ metadata: { [key]: 'v' } })).toMatchObject([{ pointer: `/metadata/${key}` }]),
   )
-  it('text with more than 30 consecutive combining marks is refused before normalisation', async () => {
+  it('text with over 30 combining marks in a row is refused before normalisation', { tags: 'text/1' }, async () => {
     const marks = (count: number) => `a${'\u0301\u0323'.repeat(count / 2)}`
     expect(await issuesOf({ metadata: { a: marks(30) } })).toBeNull()
     expect(await issuesOf({ metadata: { a: marks(32) } })).toMatchObject([{ pointer: '/metadata/a', code: 'format' }])

@@ -14,7 +14,7 @@ afterAll(closeGrid)
 
 const tried = onPostgres ? endpoints : sampleOf(endpoints, ({ id }) => isOfKind(rows[id]))
 
-describe.each(tried.map((it) => [it.id, it] as const))('%s', (_id, endpoint) => {
+describe.each(tried.map((it) => [it.id, it] as const))('%s', { tags: 'order-of-checks/2' }, (_id, endpoint) => {
   it('endpoint responds to credentials, objects and transports as the authorization table says', async () => {
     expect(await tryRoute(endpoint, 'quick')).toEqual([])
   })

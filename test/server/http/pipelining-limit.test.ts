@@ -51,7 +51,7 @@ it('server responds in order to repeated batches of 100 pipelined requests', asy
   }
 })
 
-it('server closes a connection that pipelines over 100 requests and serves other connections', async () => {
+it('server closes a connection that pipelines over 100 requests, and no other', { tags: 'connections/1' }, async () => {
   let started = 0
   await listen((request, response) => {
     started += 1
