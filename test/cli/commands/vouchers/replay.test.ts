@@ -6,7 +6,7 @@ import { cliServer } from '../../../support/cli/server.js'
 
 const replayed = { 'idempotent-replayed': 'true' }
 
-describe('replays on the reference server', () => {
+describe('replays on the reference server', { tags: 'replays/1' }, () => {
   let run: (command: string) => ReturnType<typeof cli>
   let json: (command: string) => Promise<Record<string, unknown>>
   let code = ''
@@ -27,7 +27,7 @@ describe('replays on the reference server', () => {
     return () => server.close()
   })
 
-  test.each(['off', 'required'])('replay is marked with --secure %s', { tags: 'replays/1' }, async (mode) => {
+  test.each(['off', 'required'])('replay is marked with --secure %s', { tags: 'idempotency-keys/1' }, async (mode) => {
     const key = (name: string) => `--idempotency-key ${name}-${mode} --secure ${mode}`
     const redeem = `vouchers redeem --code ${code} ${key('k1')}`
     const first = await json(redeem)
