@@ -24,7 +24,7 @@ const row = (overrides: Partial<IdempotencyRecord> = {}): IdempotencyRecord => (
   ...overrides,
 })
 
-describe('Idempotency-Key header', () => {
+describe('Idempotency-Key header', { tags: 'idempotency-keys/2' }, () => {
   it.each([
     ['a', 'a'],
     ['!~', '!~'],

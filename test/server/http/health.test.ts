@@ -37,7 +37,6 @@ const forwarding = [
 
 test.each(['127.0.0.1:PORT', 'localhost:PORT', 'LocalHost:PORT', '[::1]:PORT'])(
   '/metrics responds to a client on this machine that asks for the Host %s',
-  { tags: 'health-routes/2' },
   async (host) => {
     expect(await ask(server, get, `Host: ${host}`)).toEqual(open)
   },

@@ -36,7 +36,7 @@ async function bodies(client: Socket, count: number): Promise<string[]> {
   throw new Error('the connection ended')
 }
 
-it('server responds in order to repeated batches of 100 pipelined requests', async () => {
+it('server responds in order to repeated batches of 100 requests', { tags: 'connections/1' }, async () => {
   let received = 0
   await listen((_request, response) => {
     const body = `#${received++}`

@@ -26,19 +26,14 @@ function hasStatuses(run: ProbeContext, reply: RawReply, expected: readonly numb
 const waiting = probe.with({ needs: [], plain: true, waitsMs: INCOMPLETE_MS })
 
 export const connections = [
-  anonymous(
-    1,
-    'order-of-responses',
-    'The responses to several requests of a connection have the order of the requests.',
-    async (run) => {
-      const paths = [list.path, '/api/v1/open-platform/conform', list.path, issue.path]
-      const expected: number[] = []
-      for (const path of paths) expected.push((await run.send({ method: 'GET', path, headers: {} })).status)
-      if (new Set(expected).size < 2) run.notApplicable('Needs paths with different statuses.')
-      const requests = paths.map((path, at) => getOf(run, path, at === 3 ? { connection: 'close' } : {}))
-      hasStatuses(run, await run.wire.raw(requests.join('')), expected)
-    },
-  ),
+  anonymous(1, 'order-of-responses', 'Responses of a connection have the order of the requests.', async (run) => {
+    const paths = [list.path, '/api/v1/open-platform/conform', list.path, issue.path]
+    const expected: number[] = []
+    for (const path of paths) expected.push((await run.send({ method: 'GET', path, headers: {} })).status)
+    if (new Set(expected).size < 2) run.notApplicable('Needs paths with different statuses.')
+    const requests = paths.map((path, at) => getOf(run, path, at === 3 ? { connection: 'close' } : {}))
+    hasStatuses(run, await run.wire.raw(requests.join('')), expected)
+  }),
   anonymous(2, 'not-http', 'Bytes that are not HTTP are refused with 400.', async (run) =>
     hasStatuses(run, await run.wire.raw(NOT_HTTP), [400]),
   ),
@@ -67,15 +62,10 @@ export const connections = [
     run.needsRefusal(await anonymousRead(run))
     hasStatuses(run, await run.wire.raw(head.slice(0, -2), { ms: INCOMPLETE_MS }), [400])
   }),
-  anonymous(
-    1,
-    'closed-side',
-    'A client that closes its side of the connection still receives its response.',
-    async (run) => {
-      const { status } = await anonymousRead(run)
-      hasStatuses(run, await run.wire.raw(getOf(run, list.path), { ends: true }), [status])
-    },
-  ),
+  anonymous(1, 'closed-side', 'A client that closes its side still receives its response.', async (run) => {
+    const { status } = await anonymousRead(run)
+    hasStatuses(run, await run.wire.raw(getOf(run, list.path), { ends: true }), [status])
+  }),
   reading(4, 'two-authorization-headers', 'A call with two Authorization headers is refused with 401.', async (run) => {
     run.needs(await run.call(list, {}), 'a list')
     const value = `Bearer ${run.resources.credential('token')}`
