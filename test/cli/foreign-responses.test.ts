@@ -88,7 +88,7 @@ test('doctor fails the server and credential checks when a captive portal respon
   expect(failed.map((it: { name: string }) => it.name)).toContain('server')
 })
 
-test('api -i prints the whole page of a captive portal and exits 9', async () => {
+test('api -i prints the whole page of a captive portal and exits 9', { tags: 'success/2' }, async () => {
   const { exit, stdout } = await run(
     ['api', 'GET', '/open-platform/applications', '-i'],
     await portal(pages['a login page'] as Page),
@@ -96,7 +96,7 @@ test('api -i prints the whole page of a captive portal and exits 9', async () =>
   expect([exit, stdout.endsWith('<html>Log in to this network')]).toEqual([9, true])
 })
 
-describe('successes that do not match the call', () => {
+describe('successes that do not match the call', { tags: ['success/1', 'success/3'] }, () => {
   const { credentials: _credentials, ...withoutCredentials } = issuedVoucher
   const cases: readonly (readonly [name: string, data: unknown, says: string])[] = [
     [

@@ -103,6 +103,19 @@ test.each([
   })
 })
 
+test('the client refuses data that its call cannot return', { tags: ['success/1', 'success/3'] }, async () => {
+  const order = { template_id: 'tpl_1', external_issue_id: 'order-1', recipient_user_id: 'ann' }
+  for (const [endpoint, input, data] of [
+    [vouchers.redeem, { credential }, { id: 'rdm_1' }],
+    [vouchers.redeem, { credential }, { id: 'rdm_1', status: 'reversed' }],
+    [vouchers.reverse, { redemptionId: 'rdm_1' }, { id: 'rdm_1', status: 'succeeded' }],
+    [vouchers.issue, order, { id: 'vch_1', status: 'issued', externalIssueId: 'order-1', credentials: [] }],
+  ] as const) {
+    const { call } = recorder({ body: JSON.stringify({ success: true, data }) })
+    expect(await call(endpoint as typeof vouchers.issue, input as never)).toMatchObject({ code: 'INVALID_RESPONSE' })
+  }
+})
+
 test('a read request whose response is lost returns outcomeUnknown false', async () => {
   const { call } = recorder(new TransportError('lost', 'gone'))
   expect(await call(vouchers.verify, { credential })).toMatchObject({ ok: false, outcomeUnknown: false })
@@ -118,7 +131,7 @@ test.each([
   [500, 'x', true],
   [504, 'x', true],
   [200, 'x', true],
-])('a mutation with the response %i %j returns outcomeUnknown %s', async (status, body, outcomeUnknown) => {
+])('a mutation with %i %j returns outcomeUnknown %s', { tags: 'success/2' }, async (status, body, outcomeUnknown) => {
   const { call } = recorder({ status, body })
   expect(await call(apps.create, { name: 'Shop' })).toMatchObject({ ok: false, status, outcomeUnknown })
 })

@@ -35,7 +35,7 @@ test.each([
   ['null', 'JSON, but no object'],
   ['<html>Please log in to this network', '<html>Please log in to this network'],
   ['', 'it is empty'],
-])('the client returns INVALID_RESPONSE for a 200 with the body %j', (body, why) => {
+])('the client returns INVALID_RESPONSE for a 200 with the body %j', { tags: 'success/1' }, (body, why) => {
   expect(readStatus(200, body)).toMatchObject({
     ok: false,
     code: 'INVALID_RESPONSE',
@@ -47,7 +47,7 @@ test('the client quotes no values of a 200 without the envelope (they may be red
   expect(JSON.stringify(readStatus(200, { id: 'vch_1', credentials: [{ value: 'M9S3' }] }))).not.toContain('M9S3')
 })
 
-test('the client accepts for an endpoint without envelope any JSON except `success: false`', () => {
+test('the client accepts without an envelope any JSON except `success: false`', { tags: 'success/1' }, () => {
   const bare = (body: unknown) => readResponse({ status: 200, headers: {}, body: JSON.stringify(body) }, { bare: true })
   expect(bare({ v: 1 })).toMatchObject({ ok: true, data: { v: 1 } })
   expect(bare({ success: true, data: { v: 1 } })).toMatchObject({ ok: true, data: { v: 1 } })
@@ -63,7 +63,7 @@ test('the client reads `replayed` from a header, and requestId if the body has n
   expect(readStatus(200, { success: true, data: {} }, headers)).toMatchObject({ replayed: true, requestId: 'req_h' })
 })
 
-test('the client returns a failure for a 200 with `success: false`', () => {
+test('the client returns a failure for a 200 with `success: false`', { tags: 'success/2' }, () => {
   expect(readStatus(200, { success: false, code: 'VOUCHER_EXPIRED', message: 'Over.' })).toMatchObject({
     ok: false,
     code: 'VOUCHER_EXPIRED',
@@ -71,12 +71,13 @@ test('the client returns a failure for a 200 with `success: false`', () => {
   })
 })
 
-test('the client returns a failure for a 500 with `success: true`', () => {
+test('the client returns a failure for a 500 with `success: true`', { tags: 'success/1' }, () => {
   expect(readStatus(500, { success: true, data: {} })).toMatchObject(invalidResponse)
 })
 
 test.each([401, 403, 404, 409, 426, 500])(
   'the client returns INVALID_RESPONSE for a %i response without the envelope',
+  { tags: 'success/2' },
   (status) => {
     for (const body of ['<html>', '', '{"code":"VOUCHER_EXPIRED"}']) {
       expect(readStatus(status, body)).toMatchObject({ ...invalidResponse, retryable: false })

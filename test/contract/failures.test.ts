@@ -41,7 +41,7 @@ test.each([
   expect(exitOfStatus(status)).toBe(exit)
 })
 
-test('failure codes have the statuses that the specification defines', () => {
+test('failure codes have the statuses that the specification defines', { tags: 'failure-codes/1' }, () => {
   expect(codesOf(401)).toEqual(expect.arrayContaining(['TOKEN_INVALID', 'TOKEN_EXPIRED', 'TOKEN_REVOKED']))
   expect(codesOf(403)).toEqual(
     expect.arrayContaining(['APPLICATION_DISABLED', 'FEATURE_UNAVAILABLE', 'INSUFFICIENT_SCOPE']),

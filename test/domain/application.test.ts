@@ -79,7 +79,7 @@ describe('authorization of a runtime call', () => {
     expect(refuseRuntimeCall(undefined, 'vouchers:read', NOW)).toMatchObject({ code: 'TOKEN_INVALID' }))
 
   for (const [index, [code, overrides]] of obstacles.entries()) {
-    it(`runtime call is refused with ${code} even if reasons of lower precedence apply too`, () => {
+    it(`runtime call is refused with ${code} even if later reasons apply`, { tags: 'order-of-checks/2' }, () => {
       expect(refuseRuntimeCall(caller(overrides), 'vouchers:read', NOW)).toMatchObject({ ok: false, code })
       for (const [, later] of obstacles.slice(index + 1)) {
         expect(refuseRuntimeCall(caller({ ...later, ...overrides }), 'vouchers:read', NOW)).toMatchObject({ code })

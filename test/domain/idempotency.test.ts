@@ -24,7 +24,7 @@ const row = (overrides: Partial<IdempotencyRecord> = {}): IdempotencyRecord => (
   ...overrides,
 })
 
-describe('Idempotency-Key header', () => {
+describe('Idempotency-Key header', { tags: 'idempotency-keys/2' }, () => {
   it.each([
     ['a', 'a'],
     ['!~', '!~'],
@@ -68,12 +68,12 @@ describe('idempotency record', () => {
   it('call whose idempotency key has no stored record is executed', () =>
     expect(replayableRecord(undefined, 'print', 1_500)).toBeNull())
 
-  it('equal request gets the recorded response until the idempotency record expires', () => {
+  it('equal request gets the recorded response until the record expires', { tags: 'idempotency-keys/1' }, () => {
     expect(replayableRecord(row(), 'print', 1_999)).toEqual(row())
     expect(replayableRecord(row(), 'print', 2_000)).toBeNull()
   })
 
-  it('different request with the same idempotency key is refused until the record expires', () => {
+  it('different request with the same key is refused until the record expires', { tags: 'idempotency-keys/1' }, () => {
     expect(replayableRecord(row(), 'other', 1_999)).toMatchObject({ ok: false, code: 'IDEMPOTENCY_KEY_REUSED' })
     expect(replayableRecord(row(), 'other', 2_000)).toBeNull()
   })
@@ -94,7 +94,7 @@ function reversed(value: unknown): unknown {
 }
 
 describe('canonical JSON', () => {
-  it('canonical JSON does not depend on the order of members, at any depth', () => {
+  it('canonical JSON does not depend on the order of members, at any depth', { tags: 'idempotency-keys/3' }, () => {
     expect(canonicalJson({ b: 1, a: { d: [2, { f: 1, e: 2 }], c: 3 } })).toBe(
       '{"a":{"c":3,"d":[2,{"e":2,"f":1}]},"b":1}',
     )
@@ -164,11 +164,11 @@ describe('request fingerprint', () => {
     expect(fingerprint('POST', '/api/v1/x', { b: 2, a: 1 })).toBe(expected)
   })
 
-  it('request fingerprint is the same for an absent and an empty body', () => {
+  it('request fingerprint is the same for an absent and an empty body', { tags: 'idempotency-keys/3' }, () => {
     expect(fingerprint('POST', '/x', undefined)).toBe(fingerprint('POST', '/x', {}))
   })
 
-  it('request fingerprints differ if method, path or body differ but concatenate to equal text', () => {
+  it('request fingerprints differ if only their concatenated text is equal', { tags: 'idempotency-keys/3' }, () => {
     const all = [
       fingerprint('POST', '/x', {}),
       fingerprint('PUT', '/x', {}),

@@ -10,7 +10,7 @@ const time = fc.integer({ min: 0, max: 2 ** 48 - 1 })
 const tenBytes = fc.uint8Array({ minLength: 10, maxLength: 10 })
 
 describe('ids', () => {
-  it('id is a prefix and a ULID: 48 bits of time, 80 random bits, Crockford base 32', () => {
+  it('id is a prefix and a ULID: 48 bits of time, 80 random bits, Crockford base 32', { tags: 'ids/1' }, () => {
     fc.assert(
       fc.property(fc.constantFrom(...prefixes), time, tenBytes, (prefix, nowMs, bytes) => {
         const id = newId(prefix, nowMs, () => bytes)

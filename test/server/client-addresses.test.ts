@@ -10,7 +10,7 @@ const proxies = ['127.0.0.1', '10.0.0.0/8', '2001:db8:ffff::/48']
 const subject = (peer: string | undefined, forwardedFor?: string, trusted: readonly string[] = proxies) =>
   new ClientAddresses(trusted).limitSubject(from(peer, forwardedFor))
 
-describe('rate limit subject by address', () => {
+describe('rate limit subject by address', { tags: ['limits-by-address/1', 'limits-by-address/2'] }, () => {
   it.each([
     ['the peer without a trusted proxy', '192.0.2.1', '198.51.100.7', [], '192.0.2.1'],
     ['the peer if it is not the trusted proxy', '192.0.2.1', '198.51.100.7', proxies, '192.0.2.1'],

@@ -465,6 +465,7 @@ afterAll(async () => {
 
 it.each(isRest ? [] : endpoints.map((it) => [it.id, it] as const))(
   'endpoint %s succeeds with its sample call: envelope, request id, Cache-Control',
+  { tags: ['envelope/3', 'bodies/5'] },
   async (id, endpoint) => {
     expect(samples).toHaveProperty([id])
     const scene = await Scene.of(server, endpoint)
@@ -494,7 +495,7 @@ const cases = endpoints
   .map((it) => [it.id, it, failuresOf(it).filter((code) => isTried(it, code))] as const)
   .filter(([, , codes]) => codes.length > 0)
 
-describe.each(cases)('%s', (id, endpoint, codes) => {
+describe.each(cases)('%s', { tags: ['envelope/3', 'failure-codes/1', 'failure-codes/3'] }, (id, endpoint, codes) => {
   let shared: Promise<Scene> | undefined
   const sceneFor = (code: FailureCode): Promise<Scene> => {
     if (!canShare(endpoint, code)) return Scene.of(server, endpoint)

@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, expect, it, onTestFinished, vi } from '
 import { createClient } from '../../src/client/index.js'
 import { contract } from '../../src/contract/index.js'
 import { type HoldPlace, holdPlaces } from '../../src/contract/platform/fault-kinds.js'
-import { IDEMPOTENCY_WAIT_MS } from '../../src/domain/idempotency.js'
 import { type WaitEnd, Waits } from '../../src/server/waits.js'
 import { defaultSeed } from '../../src/testing/options.js'
 import type { HoldOptions, NewFault, StartOptions, TestServer } from '../../src/testing/types.js'
@@ -212,14 +211,16 @@ it('redeem held before its work during a save is not part of the snapshot', asyn
   client.destroy()
 })
 
-it('call with the key of a held call gets IDEMPOTENCY_KEY_IN_PROGRESS after 5 s', async () => {
+it('call with a key in use gets IDEMPOTENCY_KEY_IN_PROGRESS after 5 s', { tags: 'keys-in-flight/1' }, async () => {
   const { sold, held, client } = await holdRedeem('committed')
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   try {
     const again = redeem(sold)
     // The client has one timer for its call, the server one for the wait.
     while (vi.getTimerCount() < 2) await new Promise((resolve) => setImmediate(resolve))
-    vi.advanceTimersByTime(IDEMPOTENCY_WAIT_MS)
+    vi.advanceTimersByTime(4_999)
+    expect(vi.getTimerCount()).toBe(2)
+    vi.advanceTimersByTime(1)
     expect(await again).toMatchObject({ code: 'IDEMPOTENCY_KEY_IN_PROGRESS', headers: { 'retry-after': '1' } })
   } finally {
     vi.useRealTimers()
@@ -230,7 +231,7 @@ it('call with the key of a held call gets IDEMPOTENCY_KEY_IN_PROGRESS after 5 s'
   client.destroy()
 })
 
-it('calls with the key of a held call are replays as soon as it is released', async () => {
+it('calls with the key of a held call are replays once it is released', { tags: 'keys-in-flight/1' }, async () => {
   const { sold, held, client } = await holdRedeem('before')
   const retries = Array.from({ length: 5 }, () => redeem(sold))
   held.release()

@@ -16,7 +16,7 @@ const keyed: [string, Endpoint][] = [contract.vouchers.issue, contract.vouchers.
 )
 
 describe.each(keyed)('%s', (_id, endpoint) => {
-  it('request refused with 429 does not consume its Idempotency-Key', async () => {
+  it('request refused with 429 does not consume its Idempotency-Key', { tags: 'idempotency-keys/4' }, async () => {
     const scene = await Scene.of(server, endpoint)
     const to = scene.twin({ limits: createLimits({ [endpoint.limit as 'issue']: { calls: 1, seconds: 60 } }, () => 0) })
     await scene.send({ key: null, to })
@@ -37,12 +37,15 @@ describe.each(keyed)('%s', (_id, endpoint) => {
   })
 })
 
-describe('lifetime of idempotency records', () => {
-  it('idempotency records of issue and reverse expire after 30 days, to the millisecond', async () => {
+describe('lifetime of idempotency records', { tags: 'idempotency-keys/5' }, () => {
+  it('record of an issue expires after 30 days, of a redemption never', { tags: 'idempotency-keys/1' }, async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id } = await tenant.template({ validity: { type: 'relative', duration_days: 300 } })
     const input = { template_id: id, external_issue_id: 'order', recipient_user_id: 'user-1' }
+    const credential = codeOf(await tenant.issue())
+    const redeem = () => tenant.runtime(contract.vouchers.redeem, { credential }, { key: 'R' })
+    const redeemed = await redeem()
     await tenant.runtime(contract.vouchers.issue, input, { key: 'K' })
     const other = { ...input, external_issue_id: 'other' }
     own.clock.advance(30 * DAY_MS - 1)
@@ -51,6 +54,7 @@ describe('lifetime of idempotency records', () => {
     own.clock.advance(1)
     // The idempotency record has expired: the repeat finds the voucher by its external_issue_id instead.
     expect((await tenant.runtime(contract.vouchers.issue, input, { key: 'L' })).status).toBe(200)
+    expect((await redeem()).data).toEqual(redeemed.data)
     expect((await tenant.runtime(contract.vouchers.issue, other, { key: 'K' })).status).toBe(201)
     await own.close()
   })
@@ -66,7 +70,7 @@ describe('external_issue_id of an issue', () => {
     return { own, tenant, input, first }
   }
 
-  it('replay of a call that repeated an external_issue_id keeps the status 200', async () => {
+  it('replay of a call that repeated an external_issue_id keeps the status 200', { tags: 'envelope/5' }, async () => {
     const { own, tenant, input } = await issueOf(5)
     const under = (key: string) => tenant.runtime(contract.vouchers.issue, input, { key })
     expect([(await under('K')).status, (await under('K')).status]).toEqual([200, 200])
@@ -75,7 +79,7 @@ describe('external_issue_id of an issue', () => {
 })
 
 describe('concurrent calls with idempotency keys', () => {
-  it('concurrent calls of two applications with the same Idempotency-Key both take effect', async () => {
+  it('calls of two applications under one key both take effect', { tags: 'idempotency-keys/3' }, async () => {
     const [one, other] = [
       await Scene.of(server, contract.vouchers.issue),
       await Scene.of(server, contract.vouchers.issue),
@@ -88,7 +92,7 @@ describe('concurrent calls with idempotency keys', () => {
     ])
   })
 
-  it('different request with the Idempotency-Key of a running call is refused', async () => {
+  it('key in use is 409 for another request', { tags: ['idempotency-keys/1', 'idempotency-keys/4'] }, async () => {
     const scene = await Scene.of(server, contract.vouchers.redeem)
     const { store, arrived, release } = holdWrites(server.deps.store)
     const to = scene.twin({ store })

@@ -23,7 +23,7 @@ function limited(limits: Partial<Record<RateLimitName, { calls: number; seconds:
   return server
 }
 
-describe('rate limit names', () => {
+describe('rate limit names', { tags: ['rate-limits/2', 'rate-limits/3'] }, () => {
   const names: Record<string, RateLimitName | undefined> = {
     'vouchers.issue': 'issue',
     'vouchers.verify': 'verify',
@@ -39,11 +39,11 @@ describe('rate limit names', () => {
     if (caller === 'operator') return undefined
     return names[id] ?? (caller === 'jwt' ? 'console' : 'bot_calls')
   }
-  it('endpoints have the rate limit names that the specification defines', () => {
+  it('endpoints have their rate limit names', () => {
     for (const it of endpoints as readonly Endpoint[]) expect([it.id, it.limit]).toEqual([it.id, limitOf(it)])
   })
 
-  it('default rate limits have the documented numbers of calls per 60 s', () => {
+  it('default limits have the documented calls per 60 s', () => {
     const calls = Object.fromEntries(Object.entries(defaultRateLimits).map(([name, it]) => [name, it.calls]))
     expect(calls).toEqual({
       issue: 6000,
@@ -63,10 +63,10 @@ describe('rate limit names', () => {
   })
 })
 
-describe('rate limit', () => {
+describe('rate limit', { tags: 'rate-limits/2' }, () => {
   const list = contract.templates.list
 
-  it('rate limit headers count down, then calls get 429 until the window ends', async () => {
+  it('headers count down, then calls get 429 for a time', { tags: ['rate-limits/1', 'rate-limits/4'] }, async () => {
     const tenant = await newTenant(limited({ reads: { calls: 2, seconds: 60 } }))
     const call = () => tenant.runtime(list, {})
     const first = await call()
@@ -110,7 +110,7 @@ describe('rate limit', () => {
     expect((await tenant.runtime(contract.vouchers.verify, { credential: codeOf(voucher) })).status).toBe(200)
   })
 
-  it('rate limit of console calls is per account and adds headers only to a refusal', async () => {
+  it('console limit is per account, without headers', { tags: ['rate-limits/3', 'rate-limits/4'] }, async () => {
     const server = limited({ console: { calls: 3, seconds: 60 } })
     // Creating a tenant takes two console calls.
     const [one, two] = [await newTenant(server), await newTenant(server)]
@@ -121,7 +121,7 @@ describe('rate limit', () => {
     expect((await two.console(contract.apps.list, {})).status).toBe(200)
   })
 
-  it('switched-off rate limits add no headers', async () => {
+  it('switched-off rate limits add no headers', { tags: 'rate-limits/4' }, async () => {
     const server = testApp()
     opened.push(server)
     const tenant = await newTenant(server)
@@ -133,6 +133,7 @@ describe('rate limit', () => {
 describe('limit of failed credentials', () => {
   it.each([contract.vouchers.verify, contract.vouchers.redeem])(
     '$id above the failed-credential limit still accepts a valid credential',
+    { tags: 'rate-limits/5' },
     async (endpoint) => {
       const server = limited({ credential_failures: { calls: 2, seconds: 60 } })
       const tenant = await newTenant(server)
@@ -150,7 +151,7 @@ describe('limit of failed credentials', () => {
     },
   )
 
-  it('voucher code with a wrong check symbol does not count as a failed credential', async () => {
+  it('code with a wrong check symbol does not count as a failed credential', { tags: 'rate-limits/5' }, async () => {
     const tenant = await newTenant(limited({ credential_failures: { calls: 1, seconds: 60 } }))
     const { value } = codeOf(await tenant.issue())
     const slip = { type: 'redeem_code' as const, value: (value[0] === 'A' ? 'B' : 'A') + value.slice(1) }
@@ -176,7 +177,7 @@ describe('limit of failed authentications', () => {
       headers: credential === undefined ? {} : { authorization: `Bearer ${credential}` },
     })
 
-  it('beyond the limit of failed authentications, bad credentials get 429 and valid ones succeed', async () => {
+  it('beyond the limit bad credentials get 429, and valid ones succeed', { tags: 'rate-limits/5' }, async () => {
     const server = limited({ auth_failures: { calls: 2, seconds: 60 } })
     const tenant = await newTenant(server)
     expect((await send(server, contract.templates.list)).status).toBe(401)

@@ -15,7 +15,7 @@ async function scrape(server: Pick<TestApp, 'send'>) {
 
 const endpoints = Object.values(contract).flatMap((group) => Object.values(group).map(({ id }) => id))
 
-it('metrics count redemptions without replays, and refused redeem calls by failure code', async () => {
+it('metrics count redemptions without replays, and refusals by their code', { tags: 'health-routes/3' }, async () => {
   const server = testApp()
   const tenant = await newTenant(server)
   const voucher = await tenant.issue()
@@ -32,7 +32,7 @@ it('metrics count redemptions without replays, and refused redeem calls by failu
   await server.close()
 })
 
-it('metrics have at most 40 families, and labels from the contract only', async () => {
+it('metrics have at most 40 families, and labels from the contract only', { tags: 'health-routes/3' }, async () => {
   const server = testApp()
   const tenant = await newTenant(server)
   const bot = await tenant.bot()
@@ -53,7 +53,7 @@ it('metrics have at most 40 families, and labels from the contract only', async 
   await server.close()
 })
 
-it('metrics say the version of the program and of the schema, and count encrypted sessions', async () => {
+it('metrics have the versions of program and schema, and encrypted sessions', { tags: 'health-routes/3' }, async () => {
   const server = testApp()
   await wireSession(server.send)
   await wireSession(server.send)
@@ -67,7 +67,7 @@ it('metrics say the version of the program and of the schema, and count encrypte
   await server.close()
 })
 
-it('metrics count attempts by result, and the deliveries of the store that wait or are dead', async () => {
+it('metrics count attempts by result, and deliveries that wait or are dead', { tags: 'health-routes/3' }, async () => {
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
   await scene.set(receiver)
@@ -111,7 +111,7 @@ it('metrics count the attempt that makes a delivery a dead letter', async () => 
   expect(valueOf(families, 'voucherctl_deliveries', { status: 'dead_letter' })).toBe(1)
 })
 
-it('metrics of a server whose store is closed lack its deliveries and say that it is down', async () => {
+it('metrics of a server whose store is closed say that it is down', { tags: 'health-routes/3' }, async () => {
   const server = testApp()
   await server.deps.store.close()
   const { families } = await scrape(server)

@@ -220,6 +220,7 @@ async function codeOf({ scene, narrow, twinOf }: Prepared, violations: readonly 
 
 describe.each(chains.map(([endpoint, chain]) => [endpoint.id, endpoint, chain] as const))(
   '%s',
+  { tags: ['order-of-checks/2', 'order-of-checks/3'] },
   (_id, endpoint, chain) => {
     const made = new Map<string, Promise<Prepared>>()
     afterAll(async () => {

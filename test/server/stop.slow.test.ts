@@ -51,7 +51,7 @@ function keepAsking(port: number, onResponse: () => void): Promise<Seen> {
   })
 }
 
-describe('SIGTERM', () => {
+describe('SIGTERM', { tags: 'connections/3' }, () => {
   it('SIGTERM under load: every request gets a response, the last with Connection: close', () =>
     inFolder(async (dataDir) => {
       const child = await startServerChild(dataDir)
@@ -145,7 +145,7 @@ describe('SIGTERM', () => {
     }))
 })
 
-describe('server that closes during pipelined requests', () => {
+describe('server that closes during pipelined requests', { tags: 'connections/3' }, () => {
   it.each([1, 4, 8, 9, 12])(
     'exactly the requests with a response take effect if the server closes at request %i of 12',
     (nth) =>

@@ -25,7 +25,7 @@ describe('response format', () => {
   })
 })
 
-describe('GET /', () => {
+describe('GET /', { tags: 'order-of-checks/1' }, () => {
   it.each([
     ['text/html,*/*;q=0.8', 'text/plain; charset=utf-8', /^[^\n]*voucherctl open\n$/],
     ['application/json', 'application/json; charset=utf-8', /"ROUTE_NOT_FOUND"/],
@@ -132,7 +132,7 @@ describe('lists and their queries', () => {
     'constructor=1',
     'page',
     '%zz=1',
-  ])('list query ?%s is refused with 400', async (query) => {
+  ])('list query ?%s is refused with 400', { tags: ['lists/2', 'unknown-members/1'] }, async (query) => {
     const response = await list(`?${query}`)
     expect([response.status, response.code]).toEqual([400, 'VALIDATION_FAILED'])
   })
@@ -216,7 +216,7 @@ describe('request bodies', () => {
     ['multipart/form-data; boundary=x', 415],
     ['nonsense', 415],
     ['', 415],
-  ])('request body with Content-Type %j gets %i', async (type, status) => {
+  ])('request body with Content-Type %j gets %i', { tags: ['bodies/1', 'bodies/2'] }, async (type, status) => {
     const response = await tenant.runtime(contract.templates.create, templateBody(), {
       headers: { 'content-type': type },
     })
@@ -242,14 +242,14 @@ describe('request bodies', () => {
     expect([response.status, response.envelope]).toMatchObject([415, { code: 'UNSUPPORTED_MEDIA_TYPE', message }])
   })
 
-  it('request body with Content-Encoding gzip is refused, and one with identity is accepted', async () => {
+  it('request body in gzip is refused, and one with identity is accepted', { tags: 'bodies/2' }, async () => {
     const encoded = (encoding: string) =>
       tenant.runtime(contract.templates.create, templateBody(), { headers: { 'content-encoding': encoding } })
     expect((await encoded('gzip')).status).toBe(415)
     expect((await encoded('identity')).status).toBe(201)
   })
 
-  it('request body of 16 JSON levels is accepted, and one of 17 is refused as INVALID_JSON', async () => {
+  it('request body of 16 JSON levels is accepted, one of 17 is INVALID_JSON', { tags: 'bodies/2' }, async () => {
     const nested = (levels: number) => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
     const scene = await Scene.of(server, contract.templates.create, tenant)
     expect((await scene.send({ body: nested(16) })).code).toBe('VALIDATION_FAILED')
@@ -267,12 +267,12 @@ describe('request bodies', () => {
     ['in UTF-16', Buffer.from('{}', 'utf16le')],
     ['with a byte order mark', '\ufeff{}'],
     ['NaN', '{"a":NaN}'],
-  ])('request body of malformed JSON is refused as INVALID_JSON: %s', async (_what, body) => {
+  ])('request body of malformed JSON is refused as INVALID_JSON: %s', { tags: 'bodies/1' }, async (_what, body) => {
     const scene = await Scene.of(server, contract.templates.create, tenant)
     expect(await scene.send({ body })).toMatchObject({ status: 400, code: 'INVALID_JSON' })
   })
 
-  it('body member named __proto__ is refused at any depth, also if written with escapes', async () => {
+  it('body member __proto__ is refused at any depth, also if escaped', { tags: 'bodies/4' }, async () => {
     const scene = await Scene.of(server, contract.templates.create, tenant)
     for (const body of [
       '{"__proto__":{"name":"x"}}',
@@ -307,7 +307,7 @@ describe('validation of a body', () => {
     ['recipient', undefined],
     ['EXTERNAL_ISSUE_ID', 'external_issue_id'],
     ['zzz', undefined],
-  ])('unknown body member %s is refused with the suggestion %s', async (name, meant) => {
+  ])('unknown member %s is refused, with %s', { tags: ['envelope/2', 'unknown-members/1'] }, async (name, meant) => {
     const input = { template_id: 'x', external_issue_id: 'y', recipient_user_id: 'z', [name]: 'v' }
     const response = await tenant.runtime(contract.vouchers.issue, input)
     expect(response.details.errors).toEqual([
@@ -337,7 +337,7 @@ describe('validation of a body', () => {
   it.each(['', 'k'.repeat(41), 'a\u0000', '\ud800', 'a\u202e'])('metadata key %j is refused', async (key) =>
     expect(await issuesOf({ metadata: { [key]: 'v' } })).toMatchObject([{ pointer: `/metadata/${key}` }]),
   )
-  it('text with more than 30 consecutive combining marks is refused before normalisation', async () => {
+  it('text with over 30 combining marks in a row is refused before normalisation', { tags: 'text/1' }, async () => {
     const marks = (count: number) => `a${'\u0301\u0323'.repeat(count / 2)}`
     expect(await issuesOf({ metadata: { a: marks(30) } })).toBeNull()
     expect(await issuesOf({ metadata: { a: marks(32) } })).toMatchObject([{ pointer: '/metadata/a', code: 'format' }])

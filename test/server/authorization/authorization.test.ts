@@ -14,10 +14,8 @@ afterAll(closeGrid)
 
 const tried = onPostgres ? endpoints : sampleOf(endpoints, ({ id }) => isOfKind(rows[id]))
 
-describe.each(tried.map((it) => [it.id, it] as const))('%s', (_id, endpoint) => {
-  it('endpoint responds as the authorization table says', {
-    tags: ['scopes/1', 'scopes/2', 'tenants/1', 'credential-kinds/1', 'credential-kinds/2', 'applications/3', 'required-encryption/1'],
-  }, async () => {
+describe.each(tried.map((it) => [it.id, it] as const))('%s', { tags: ['order-of-checks/2', 'scopes/1', 'scopes/2', 'tenants/1', 'credential-kinds/1', 'credential-kinds/2', 'applications/3', 'required-encryption/1'] }, (_id, endpoint) => {
+  it('endpoint responds to credentials, objects and transports as the authorization table says', async () => {
     expect(await tryRoute(endpoint, 'quick')).toEqual([])
   })
 })

@@ -45,7 +45,7 @@ describe('bots.apply', () => {
     expect(responses.map((it) => it.code ?? 'made').sort()).toEqual([...Array(7).fill('USERNAME_TAKEN'), 'made'])
   })
 
-  it('21st bot of an account is refused; one that reapplied counts once', { tags: 'bot-records/4' }, async () => {
+  it('21st bot of an account is refused; a bot that reapplied counts once', { tags: ['envelope/5', 'bot-records/4'] }, async () => {
     const tenant = await newTenant(server)
     const first = await tenant.appliedBot()
     for (let have = 1; have < 20; have++) await tenant.appliedBot()
@@ -135,7 +135,7 @@ describe('bot review', () => {
     },
   )
 
-  it('review list contains bots and templates, oldest first, and can be limited to one kind', async () => {
+  it('review list has bots and templates, oldest first, or one kind', { tags: 'lists/3' }, async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const bot = await tenant.appliedBot()

@@ -151,6 +151,17 @@ describe('webhook settings', () => {
   })
 })
 
+it('list of deliveries has pages of 20, or of 1 to 100', { tags: 'lists/1' }, async () => {
+  const { bot, tenant, set, ping } = await botOf()
+  await set()
+  for (let sent = 0; sent < 21; sent++) await ping()
+  const read = (input: object) => tenant.console(contract.webhook.deliveries, { botId: bot.id, ...input })
+  const sizeOf = async (input: object) => (await read(input)).data.items.length
+  expect((await read({})).data.pagination).toEqual({ page: 1, limit: 20, total: 21, pages: 2 })
+  expect([await sizeOf({}), await sizeOf({ limit: 1 }), await sizeOf({ limit: 100 })]).toEqual([20, 1, 21])
+  expect([(await read({ limit: 0 })).status, (await read({ limit: 101 })).status]).toEqual([400, 400])
+})
+
 describe('stored webhook secrets', () => {
   it('no table stores URL path or secret of a webhook in plain text', { tags: 'stored-secrets/2' }, async () => {
     const scene = await DeliveryScene.open()

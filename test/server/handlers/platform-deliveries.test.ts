@@ -43,7 +43,7 @@ async function delivered(status: number, headers: Record<string, string> = {}, b
 }
 
 describe('deliveries of all bots', () => {
-  it('list has the deliveries of every bot, newest first, by bot and status, and sorts', async () => {
+  it('list has deliveries of every bot, newest first, by bot and status', { tags: 'lists/3' }, async () => {
     const { scene, receiver, delivery } = await delivered(200)
     const other = await scene.tenant.bot()
     receiver.respond = () => 500
@@ -473,7 +473,7 @@ describe('replay by the operator', () => {
     expect(receiver.calls).toHaveLength(1)
   })
 
-  it('replay sends a body of 1 MiB', async () => {
+  it('replay sends a body of 1 MiB', { tags: 'bodies/2' }, async () => {
     const { scene, receiver, delivery } = await delivered(200)
     const start = '{"update_id":1,"x":"'
     const bytes = Buffer.from(`${start}${'x'.repeat(REPLAY_BYTES_MAX - start.length - 2)}"}`)

@@ -361,7 +361,7 @@ describe('operator API over a real socket', () => {
 })
 
 describe('health and readiness', () => {
-  it('healthz and readyz return 200 while the store is readable', async () => {
+  it('healthz and readyz return 200 while the store is readable', { tags: 'health-routes/1' }, async () => {
     for (const [path, data] of [
       ['/healthz', { status: 'ok', instanceId: 'instance' }],
       ['/readyz', { status: 'ready' }],

@@ -41,7 +41,7 @@ async function responsesTo(...writes: string[]): Promise<(readonly [number, stri
 const OK = [200, null] as const
 const REFUSED = [400, 'VALIDATION_FAILED'] as const
 
-describe('malformed message after pipelined requests', () => {
+describe('malformed message after pipelined requests', { tags: 'connections/2' }, () => {
   it.each([
     ['garbage', 'garbage\r\n\r\n', REFUSED],
     ['garbage in several chunks', 'g\r\n\r\nGET / HTTP/1.1\r\n\r\n', REFUSED],
@@ -127,7 +127,7 @@ function halfClosed(bytes: string): Promise<string> {
   })
 }
 
-describe('client that reads only after sending everything', () => {
+describe('client that reads only after sending everything', { tags: 'connections/2' }, () => {
   const MEGABYTES = 10
   const json = 'Content-Type: application/json\r\n'
   const declared = `Content-Length: ${MEGABYTES * 1024 * 1024}\r\n`

@@ -61,7 +61,7 @@ test.each([
   '::1:PORT',
   'user@127.0.0.1:PORT',
   '',
-])('/metrics refuses the Host %j, also with the operator key', async (host) => {
+])('/metrics refuses the Host %j, also with the operator key', { tags: 'health-routes/2' }, async (host) => {
   for (const more of [[], [key(server)]]) {
     expect(await ask(server, get, `Host: ${host}`, ...more)).toEqual(foreignHost)
   }
@@ -78,7 +78,7 @@ test.each([
   expect(await ask(server, ...lines)).toEqual(foreignHost)
 })
 
-test.each(forwarding)('/metrics needs the operator key with the header %s', async (header) => {
+test.each(forwarding)('/metrics needs the key with the header %s', { tags: 'health-routes/2' }, async (header) => {
   expect(await ask(server, get, ownHost, header)).toEqual(unknown)
   expect(await ask(server, get, ownHost, header, `Authorization: Bearer opk_${'0'.repeat(36)}`)).toEqual(unknown)
   expect(await ask(server, get, ownHost, header, key(server))).toEqual(open)
@@ -93,7 +93,7 @@ test('server without the operator API refuses another Host on /metrics, and ever
   for (const header of forwarding) expect(await ask(closed, get, ownHost, header)).toEqual(unknown)
 })
 
-test('server beyond loopback shows /metrics under any Host only with the operator key', async () => {
+test('beyond loopback /metrics responds under any Host only to the key', { tags: 'health-routes/2' }, async () => {
   const beyond = await standaloneServer({ host: '0.0.0.0', operator: true })
   onTestFinished(() => beyond.close())
   expect(await ask(beyond, get, ownHost)).toEqual(open)
@@ -102,7 +102,7 @@ test('server beyond loopback shows /metrics under any Host only with the operato
   expect(await ask(beyond, get, 'Host: shop.example', 'X-Real-IP: 192.0.2.1', key(beyond))).toEqual(open)
 })
 
-test.each(['/healthz', '/readyz'])('%s responds under every Host and behind every proxy', async (path) => {
+test.each(['/healthz', '/readyz'])('%s responds under every Host', { tags: 'health-routes/1' }, async (path) => {
   for (const lines of [['Host: shop.example'], [ownHost, ...forwarding]]) {
     expect(await ask(server, `GET ${path} HTTP/1.1`, ...lines)).toEqual(open)
   }

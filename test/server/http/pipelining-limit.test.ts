@@ -36,7 +36,7 @@ async function bodies(client: Socket, count: number): Promise<string[]> {
   throw new Error('the connection ended')
 }
 
-it('server responds in order to repeated batches of 100 pipelined requests', { tags: 'connections/1' }, async () => {
+it('server responds in order to repeated batches of 100 requests', { tags: 'connections/1' }, async () => {
   let received = 0
   await listen((_request, response) => {
     const body = `#${received++}`
@@ -51,7 +51,7 @@ it('server responds in order to repeated batches of 100 pipelined requests', { t
   }
 })
 
-it('server closes a connection with over 100 waiting requests, and no other', { tags: 'connections/1' }, async () => {
+it('server closes a connection that pipelines over 100 requests, and no other', { tags: 'connections/1' }, async () => {
   let started = 0
   await listen((request, response) => {
     started += 1

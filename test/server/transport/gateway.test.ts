@@ -59,7 +59,7 @@ describe('session endpoint', () => {
     expect([response.status, response.code]).toEqual([status, code])
   })
 
-  it('31st secure session request of an address in a minute is refused, whatever its body', async () => {
+  it('31st session request of an address in a minute is refused', { tags: 'rate-limits/3' }, async () => {
     await server.close()
     let now = 0
     server = testApp({ limits: createLimits({}, () => now) })
@@ -82,7 +82,7 @@ describe('session endpoint', () => {
     [JSON.stringify({ clientPublicKey }), { ...json, origin: 'not an origin' }, 'SECURE_ORIGIN_NOT_ALLOWED'],
   ] as const
 
-  it('malformed secure session requests have a separate rate limit and block no valid requests', async () => {
+  it('malformed session requests block no valid ones', { tags: 'limits-by-address/2' }, async () => {
     await server.close()
     let now = 0
     server = testApp({ limits: createLimits({}, () => now) })
@@ -100,7 +100,7 @@ describe('session endpoint', () => {
     expect((await junk(3))[0]).toBe('SECURE_PUBLIC_KEY_INVALID')
   })
 
-  it('secure session request behind a trusted proxy is limited by the address of its client', async () => {
+  it('session request behind a trusted proxy is limited by its client', { tags: 'limits-by-address/1' }, async () => {
     await server.close()
     server = testApp({
       limits: createLimits({ secure_session: { calls: 2, seconds: 60 } }, () => 0),
@@ -316,6 +316,17 @@ describe('encrypted sessions', () => {
     expect(new Set(others.map(({ response }) => response.code))).toEqual(new Set(['REQUEST_REPLAYED']))
     expect(accepted.every(({ it, response }) => open(it, response).status === 200)).toBe(true)
   })
+})
+
+it('decrypted body has success, requestId, and data or message', { tags: 'envelope/1' }, async () => {
+  const { token } = await newTenant(server)
+  const session = await wireSession(server.send)
+  const { method, path } = contract.templates.list
+  const bodyFor = async (authorization: string) =>
+    JSON.parse((await session.call({ method, path, headers: { authorization } })).text)
+  const requestId = expect.any(String)
+  expect(await bodyFor(`Bearer ${token}`)).toEqual({ success: true, data: expect.any(Object), requestId })
+  expect(await bodyFor('Bearer x')).toMatchObject({ success: false, message: expect.any(String), requestId })
 })
 
 describe('disabled transport', () => {

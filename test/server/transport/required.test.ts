@@ -39,6 +39,7 @@ afterAll(async () => {
 describe('server that requires encryption', () => {
   it.each(endpoints.filter(isRuntime).map((it) => [it.id, it] as const))(
     'server that requires encryption refuses %s in plain text',
+    { tags: 'failure-codes/2' },
     async (_, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       for (const credential of [undefined, null, 'nonsense']) {

@@ -74,6 +74,7 @@ it('transport vector file has 12 positive, 79 negative, 24 session and 55 path c
 
 it.each(vectors.positive.map((it) => [it.id, it] as const))(
   'server returns the session and dispatch responses of the transport vector %s',
+  { tags: ['envelope/3', 'times/1'] },
   async (_, vector) => {
     let now = vector.session.createdAt
     const port = await serverOf(vector, () => now)
@@ -101,6 +102,7 @@ it.each(vectors.positive.map((it) => [it.id, it] as const))(
 
 it.each(vectors.negative.map((it) => [it.id, it] as const))(
   'server refuses the dispatch request of the negative transport vector %s',
+  { tags: 'failure-codes/2' },
   async (_, vector) => {
     const base = positive(vector.base)
     const port = await serverOf(base, () => vector.serverNow)

@@ -14,6 +14,7 @@ import {
 
 const probe = probesOf('bodies', { needs: ['token', 'template'] })
 const plainProbe = probe.with({ plain: true })
+const plainToken = probe.with({ needs: ['token'], plain: true })
 const plainRead = probe.with({ needs: ['token'], reads: true, plain: true })
 const { templates, vouchers } = contract
 
@@ -27,9 +28,9 @@ const refusedTypes = [
 ] as const
 
 const malformed = [
-  ['not-json', 'not JSON', '{'],
-  ['list', 'a list', '[]'],
-  ['text', 'a JSON string', '"conform"'],
+  [1, 'not-json', 'not JSON', '{'],
+  [2, 'list', 'a list', '[]'],
+  [2, 'text', 'a JSON string', '"conform"'],
 ] as const
 
 const withProto = (json: string, where: string) => json.replace(where, `${where}"__proto__":{"a":"b"},`)
@@ -49,12 +50,12 @@ async function reversesWithout(run: ProbeContext, headers: Readonly<Record<strin
 }
 
 export const bodies = [
-  ...malformed.map(([name, what, body]) =>
-    probe.with({ needs: ['token'], plain: true })(name, `A body that is ${what} is refused with 400.`, async (run) =>
+  ...malformed.map(([number, name, what, body]) =>
+    plainToken(number, name, `A body that is ${what} is refused with 400.`, async (run) =>
       run.refuses(await verifyWith(run, body), 400),
     ),
   ),
-  plainProbe('not-utf-8', 'A body that is not UTF-8 is refused with 400.', async (run) => {
+  plainProbe(2, 'not-utf-8', 'A body that is not UTF-8 is refused with 400.', async (run) => {
     const json = await verifyJson(run, { recipient_user_id: '\xe9' })
     const authorization = `Bearer ${run.resources.credential('token')}`
     const headers = { ...jsonType, authorization, 'content-length': String(json.length), connection: 'close' }
@@ -63,15 +64,15 @@ export const bodies = [
     )
     run.holds(/^HTTP\/1\.\d 400 /.test(text), 'status 400', text)
   }),
-  plainProbe('at-most-64-kib', 'A body of 65,536 bytes is accepted.', async (run) =>
+  plainProbe(2, 'at-most-64-kib', 'A body of 65,536 bytes is accepted.', async (run) =>
     run.succeeds(await verifyWith(run, (await verifyJson(run)).padEnd(BYTES_MAX))),
   ),
-  probe('more-than-64-kib', 'A body of more than 65,536 bytes is refused with 413.', async (run) => {
+  probe(2, 'more-than-64-kib', 'A body of more than 65,536 bytes is refused with 413.', async (run) => {
     const longer = await verifyJson(run, { recipient_user_id: 'a'.repeat(BYTES_MAX) })
     run.refuses(await verifyWith(run, longer), 413)
   }),
   ...refusedTypes.map(([name, what, headers]) =>
-    plainProbe(name, `A body with ${what} is refused with 415.`, async (run) =>
+    plainProbe(2, name, `A body with ${what} is refused with 415.`, async (run) =>
       run.refuses(await verifyWith(run, await verifyJson(run), headers), 415),
     ),
   ),
@@ -80,23 +81,24 @@ export const bodies = [
     ['empty-json', 'an empty body with Content-Type', jsonType],
   ].map(([name, what, headers]) =>
     probe.with({ needs: ['token', 'template'], vouchers: 1 })(
+      3,
       name as string,
       `A call without required members accepts ${what}.`,
       async (it) => reversesWithout(it, headers as Record<string, string>),
     ),
   ),
-  probe.with({ needs: ['token'], reads: true })('type-of-a-get', 'A GET ignores Content-Type.', async (run) => {
+  probe.with({ needs: ['token'], reads: true })(3, 'type-of-a-get', 'A GET ignores Content-Type.', async (run) => {
     run.needs(await run.call(templates.list, {}), 'a list')
     run.succeeds(await run.call(templates.list, {}, { headers: { 'content-type': 'text/plain' } }))
   }),
-  probe('proto', 'A member named __proto__ is refused with 400.', async (run) =>
+  probe(4, 'proto', 'A member named __proto__ is refused with 400.', async (run) =>
     run.refuses(await verifyWith(run, withProto(await verifyJson(run), '{')), 400),
   ),
-  probe('proto-inside', 'A member named __proto__ inside metadata is refused with 400.', async (run) => {
+  probe(4, 'proto-inside', 'A member named __proto__ inside metadata is refused with 400.', async (run) => {
     const metadata = JSON.parse('{"__proto__":"conform"}')
     run.refuses(await tryIssue(run, { metadata }), 400)
   }),
-  probe('name-twice', 'If a name occurs twice in a body, the last one counts.', async (run) => {
+  probe(4, 'name-twice', 'If a name occurs twice in a body, the last one counts.', async (run) => {
     const { recipientUserId } = await unredeemed(run)
     const [own, other] = [JSON.stringify(recipientUserId), '"conform-other"']
     const json = await verifyJson(run)
@@ -114,6 +116,7 @@ export const bodies = [
     run.equals('reason', reason, last.reason)
   }),
   plainRead(
+    5,
     'no-store',
     'Every response has Cache-Control: no-store: a success, a refusal and one for an unknown path.',
     async (run) => {
@@ -124,6 +127,7 @@ export const bodies = [
     },
   ),
   plainRead(
+    5,
     'malformed-escape',
     'A malformed percent escape in a path is text: an id with it is refused as an unknown one.',
     async (run) => {

@@ -26,26 +26,23 @@ function hasStatuses(run: ProbeContext, reply: RawReply, expected: readonly numb
 const waiting = probe.with({ needs: [], plain: true, waitsMs: INCOMPLETE_MS })
 
 export const connections = [
-  anonymous(
-    'order-of-responses',
-    'The responses to several requests of a connection have the order of the requests.',
-    async (run) => {
-      const paths = [list.path, '/api/v1/open-platform/conform', list.path, issue.path]
-      const expected: number[] = []
-      for (const path of paths) expected.push((await run.send({ method: 'GET', path, headers: {} })).status)
-      if (new Set(expected).size < 2) run.notApplicable('Needs paths with different statuses.')
-      const requests = paths.map((path, at) => getOf(run, path, at === 3 ? { connection: 'close' } : {}))
-      hasStatuses(run, await run.wire.raw(requests.join('')), expected)
-    },
-  ),
-  anonymous('not-http', 'Bytes that are not HTTP are refused with 400.', async (run) =>
+  anonymous(1, 'order-of-responses', 'Responses of a connection have the order of the requests.', async (run) => {
+    const paths = [list.path, '/api/v1/open-platform/conform', list.path, issue.path]
+    const expected: number[] = []
+    for (const path of paths) expected.push((await run.send({ method: 'GET', path, headers: {} })).status)
+    if (new Set(expected).size < 2) run.notApplicable('Needs paths with different statuses.')
+    const requests = paths.map((path, at) => getOf(run, path, at === 3 ? { connection: 'close' } : {}))
+    hasStatuses(run, await run.wire.raw(requests.join('')), expected)
+  }),
+  anonymous(2, 'not-http', 'Bytes that are not HTTP are refused with 400.', async (run) =>
     hasStatuses(run, await run.wire.raw(NOT_HTTP), [400]),
   ),
-  anonymous('close-after-a-refusal', 'The platform closes a connection after bytes that are not HTTP.', async (run) => {
+  anonymous(2, 'close-after-a-refusal', 'A connection is closed after bytes that are not HTTP.', async (run) => {
     const { isClosed } = await run.wire.raw(NOT_HTTP)
     run.holds(isClosed, 'a closed connection', 'an open connection')
   }),
   anonymous(
+    2,
     'refusal-after-responses',
     'The response to a request comes before the refusal of bytes that are not HTTP.',
     async (run) => {
@@ -56,24 +53,20 @@ export const connections = [
       hasStatuses(run, await run.wire.raw(`${getOf(run, list.path)}${NOT_HTTP}`), [status, refusal])
     },
   ),
-  anonymous('headers-too-large', 'A request with headers of 256 KiB is refused with 413.', async (run) => {
+  anonymous(2, 'headers-too-large', 'A request with headers of 256 KiB is refused with 413.', async (run) => {
     const reply = await run.wire.raw(getOf(run, list.path, { 'x-conform': 'a'.repeat(256 * 1024) }))
     hasStatuses(run, reply, [413])
   }),
-  waiting('incomplete-request', 'A request that is not complete within 15 s is refused with 400.', async (run) => {
+  waiting(2, 'incomplete-request', 'A request that is not complete within 15 s is refused with 400.', async (run) => {
     const head = run.wire.bytesOf({ method: 'POST', path: issue.path, headers: { 'content-length': '2' } })
     run.needsRefusal(await anonymousRead(run))
     hasStatuses(run, await run.wire.raw(head.slice(0, -2), { ms: INCOMPLETE_MS }), [400])
   }),
-  anonymous(
-    'closed-side',
-    'A client that closes its side of the connection still receives its response.',
-    async (run) => {
-      const { status } = await anonymousRead(run)
-      hasStatuses(run, await run.wire.raw(getOf(run, list.path), { ends: true }), [status])
-    },
-  ),
-  reading('two-authorization-headers', 'A call with two Authorization headers is refused with 401.', async (run) => {
+  anonymous(1, 'closed-side', 'A client that closes its side still receives its response.', async (run) => {
+    const { status } = await anonymousRead(run)
+    hasStatuses(run, await run.wire.raw(getOf(run, list.path), { ends: true }), [status])
+  }),
+  reading(4, 'two-authorization-headers', 'A call with two Authorization headers is refused with 401.', async (run) => {
     run.needs(await run.call(list, {}), 'a list')
     const value = `Bearer ${run.resources.credential('token')}`
     run.refuses(await run.send({ method: 'GET', path: list.path, headers: { authorization: [value, value] } }), 401)

@@ -33,11 +33,12 @@ const listed = (it: ProbeContext) => it.call(templates.list, {})
 /** Defines a probe that tests the member names of a record. */
 const namesOf = (
   define: Define,
-  name: string,
+  number: number,
   style: 'camelCase' | 'snake_case',
+  name: string,
   read: (it: ProbeContext) => Promise<unknown>,
 ) =>
-  define(`names-of-${name}`, `The members of ${name.replaceAll('-', ' ')} are in ${style}.`, async (run) => {
+  define(number, `names-of-${name}`, `The members of ${name.replaceAll('-', ' ')} are in ${style}.`, async (run) => {
     const pattern = style === 'camelCase' ? /^[a-z][A-Za-z0-9]*$/ : /^[a-z][a-z0-9_]*$/
     const members = Object.keys(membersOrNone(await read(run)))
     if (members.length === 0) run.notApplicable('Needs a record.')
@@ -53,24 +54,25 @@ const statusOf = (
   what: string,
   call: (it: ProbeContext) => Promise<Observed>,
 ) =>
-  define(`status-of-${name}`, `The status of ${what} is ${status}.`, async (run) => {
+  define(5, `status-of-${name}`, `The status of ${what} is ${status}.`, async (run) => {
     run.equals('status', needsSuccess(run, await call(run)).status, status)
   })
 
 export const envelope = [
-  reading.partly('success', 'A success has success: true, data and requestId.', async (run) => {
+  reading.partly(3, 'success', 'A success has success: true, data and requestId.', async (run) => {
     const response = needsSuccess(run, await listed(run))
     const { success, data, requestId } = membersOrNone(response.json)
     const isThere = success === true && data !== undefined && isText(requestId)
     run.holds(isThere, 'success: true, data and requestId', response.text)
   }),
-  anonymous.partly('failure', 'A failure has success: false, code, message, retryable and requestId.', async (run) => {
+  anonymous.partly(3, 'failure', 'A failure has success: false, code, message, retryable, requestId.', async (run) => {
     const response = run.needsRefusal(await anonymousRead(run))
     const { success, code, message, retryable, requestId } = membersOrNone(response.json)
     const isThere = success === false && [code, message, requestId].every(isText) && typeof retryable === 'boolean'
     run.holds(isThere, 'success: false, code, message, retryable and requestId', response.text)
   }),
   reading(
+    3,
     'request-id-header',
     'The header X-Request-Id repeats the requestId of a success and of a failure.',
     async (run) => {
@@ -81,27 +83,28 @@ export const envelope = [
       }
     },
   ),
-  probe('data-of-a-template', 'The data of a create call is the template itself.', async (run) => {
+  probe(4, 'data-of-a-template', 'The data of a create call is the template itself.', async (run) => {
     const response = needsSuccess(run, await createdTemplate(run))
     const { id, externalTemplateId } = membersOrNone(response.data)
     run.holds(isText(id) && isText(externalTemplateId), 'data with id and externalTemplateId', response.text)
   }),
-  voucherProbe('data-of-an-issue', 'The data of an issue is the voucher itself, with credentials.', async (run) => {
+  voucherProbe(4, 'data-of-an-issue', 'The data of an issue is the voucher itself, with credentials.', async (run) => {
     const response = needsSuccess(run, await issued(run))
     const { id, externalIssueId, credentials } = membersOrNone(response.data)
     const isThere = isText(id) && isText(externalIssueId) && Array.isArray(credentials)
     run.holds(isThere, 'data with id, externalIssueId and credentials', response.text)
   }),
-  chatProbe('data-of-a-bot-issue', 'The data of an issue by a bot has delivery.', async (run) => {
+  chatProbe(4, 'data-of-a-bot-issue', 'The data of an issue by a bot has delivery.', async (run) => {
     const response = needsSuccess(run, await botIssued(run))
     const { delivery } = membersOrNone(response.data)
     run.holds(delivery !== undefined, 'data with delivery', response.text)
   }),
-  accountRead('items-of-bots', 'The items of the list of bots are a member of data.', async (run) => {
+  accountRead(4, 'items-of-bots', 'The items of the list of bots are a member of data.', async (run) => {
     const response = needsSuccess(run, await run.call(bots.list, {}))
     run.holds(Array.isArray(membersOrNone(response.data).items), 'data with items', response.text)
   }),
   probe.with({ needs: ['jwt', 'bot id'] })(
+    4,
     'delivery-mode',
     'The delivery_mode after the removal of a webhook is a member of data.',
     async (run) => {
@@ -125,18 +128,19 @@ export const envelope = [
     const { id: tokenId } = await applicationToken(run, appId, ['vouchers:verify'])
     return run.call(tokens.revoke, { appId, tokenId })
   }),
-  namesOf(accountProbe, 'an-application', 'camelCase', async (it) => (await createdApplication(it)).data),
-  namesOf(accountProbe, 'a-token', 'camelCase', async (it) => (await createdToken(it)).data),
-  namesOf(probe.specified, 'a-template', 'camelCase', async (it) => (await createdTemplate(it)).data),
-  namesOf(voucherProbe, 'a-voucher', 'camelCase', async (it) => (await issued(it)).data),
-  namesOf(voucherProbe, 'a-redemption', 'camelCase', async (it) => (await redeemed(it)).response.data),
+  namesOf(accountProbe, 6, 'camelCase', 'an-application', async (it) => (await createdApplication(it)).data),
+  namesOf(accountProbe, 6, 'camelCase', 'a-token', async (it) => (await createdToken(it)).data),
+  namesOf(probe.specified, 2, 'camelCase', 'a-template', async (it) => (await createdTemplate(it)).data),
+  namesOf(voucherProbe, 6, 'camelCase', 'a-voucher', async (it) => (await issued(it)).data),
+  namesOf(voucherProbe, 6, 'camelCase', 'a-redemption', async (it) => (await redeemed(it)).response.data),
   namesOf(
     accountRead.specified,
-    'a-bot',
+    2,
     'snake_case',
+    'a-bot',
     async (it) => (await it.call(bots.list, { limit: 1 })).data.items[0],
   ),
-  secureRead('encrypted-transport', 'The success of the call for bootstrap has no envelope.', async (run) => {
+  secureRead(3, 'encrypted-transport', 'The success of the call for bootstrap has no envelope.', async (run) => {
     const response = needsSuccess(
       run,
       await run.send({ method: 'GET', path: `${SECURE}/bootstrap`, headers: {}, plain: true }),
@@ -145,6 +149,7 @@ export const envelope = [
     run.holds(data === undefined && isText(kid), 'kid as a member of the body', response.text)
   }),
   probe.with({ needs: ['secure'] })(
+    3,
     'failure-of-the-encrypted-transport',
     'A failure of the call that opens an encrypted session has the envelope.',
     async (run) => {

@@ -30,14 +30,14 @@ const hasCode = (
   code: string,
   call: (it: ProbeContext) => Promise<Observed>,
 ) =>
-  define(code.toLowerCase().replaceAll('_', '-'), `${what} has the code ${code}.`, async (run) => {
+  define(3, code.toLowerCase().replaceAll('_', '-'), `${what} has the code ${code}.`, async (run) => {
     const response = await call(run)
     run.needsRefusal(response, status)
     run.refuses(response, status, code)
   })
 
 export const failureCodes = [
-  anonymous.specified('invalid-token', 'A call with an invalid token is refused with 401.', async (run) =>
+  anonymous.specified(1, 'invalid-token', 'A call with an invalid token is refused with 401.', async (run) =>
     run.refuses(await unknownToken(run), 401),
   ),
   hasCode(anonymous, 'A call without a credential', 401, 'TOKEN_MISSING', anonymousRead),

@@ -22,6 +22,7 @@ const twoTemplates = (run: ProbeContext) =>
 
 export const lists = [
   reading(
+    2,
     'pagination',
     'A list has items and pagination: page 1 and limit 20 unless the call names others.',
     async (run) => {
@@ -35,17 +36,17 @@ export const lists = [
     },
   ),
   ...[0, 101].map((limit) =>
-    reading(`limit-of-${limit}`, `A list with the limit ${limit} is refused with 400.`, async (run) =>
+    reading(2, `limit-of-${limit}`, `A list with the limit ${limit} is refused with 400.`, async (run) =>
       run.refuses(await run.call(list, { limit }), 400),
     ),
   ),
-  reading('limit-of-100', 'A list takes a limit of 100.', async (run) => {
+  reading(2, 'limit-of-100', 'A list takes a limit of 100.', async (run) => {
     run.needs(await run.call(list, {}), 'a list')
     const response = await run.call(list, { limit: 100 })
     run.succeeds(response)
     run.equals('pagination.limit', run.needs(response, 'a list').pagination.limit, 100)
   }),
-  probe('second-page', 'Page 2 with the limit 1 has the second item of the list.', async (run) => {
+  probe(2, 'second-page', 'Page 2 with the limit 1 has the second item of the list.', async (run) => {
     await twoTemplates(run)
     const { items } = run.needs(await run.call(list, { limit: 2 }), 'a list')
     const second = run.needs(await run.call(list, { limit: 1, page: 2 }), 'a page')
@@ -58,6 +59,7 @@ export const lists = [
     { what: 'bots', list: bots.list, needs: ['jwt'] as const },
   ].map(({ what, list, needs }) =>
     reading.with({ needs })(
+      5,
       `all-pages-of-${what}`,
       `The pages of the list of ${what} have each record once, and total and pages count all of them.`,
       async (run) => {
@@ -80,13 +82,13 @@ export const lists = [
       },
     ),
   ),
-  reading('page-after-the-last', 'A page after the last has no items.', async (run) => {
+  reading(2, 'page-after-the-last', 'A page after the last has no items.', async (run) => {
     run.needs(await run.call(list, {}), 'a list')
     const response = await run.call(list, { page: 1_000_000 })
     run.succeeds(response)
     run.equals('items', run.needs(response, 'a list').items, [])
   }),
-  probe('newest-first', 'The newest record of a list comes first.', async (run) => {
+  probe(3, 'newest-first', 'The newest record of a list comes first.', async (run) => {
     const [older, newer] = await twoTemplates(run)
     const { items } = run.needs(await run.call(list, { limit: 100 }), 'a list')
     const own = items.map(({ id }) => id).filter((id) => id === older.id || id === newer.id)
@@ -111,7 +113,7 @@ export const lists = [
       run.equals('external ids', found, [external_template_id])
     },
   ),
-  probe.with({ needs: ['jwt'] })('revoked-tokens', 'A list of tokens contains revoked tokens.', async (run) => {
+  probe.with({ needs: ['jwt'] })(4, 'revoked-tokens', 'A list of tokens contains revoked tokens.', async (run) => {
     const { id: appId } = await application(run)
     const { id: tokenId } = await applicationToken(run, appId, ['vouchers:verify'])
     run.needs(await run.call(tokens.revoke, { appId, tokenId }), 'a revoked token')

@@ -29,21 +29,22 @@ const TOO_LONG = 'a'.repeat(65_536)
  * Defines a probe that sends a call which fails two checks, to test which check is first. Each check alone must refuse
  * with its own status, so that a platform without either check is not reported here.
  */
-const pair = (
-  define: DefineProbe,
-  name: string,
-  title: string,
-  calls: (it: ProbeContext) => Promise<{ first: Observed; second: Observed; both: () => Promise<Observed> }>,
-) =>
-  define(name, title, async (run) => {
-    const { first, second, both } = await calls(run)
-    run.needsRefusal(first)
-    run.needsRefusal(second)
-    const [wanted, other] = [first, second].map(({ status, code }) => `status ${status} ${code}`)
-    if (wanted === other) run.notApplicable('Needs two checks that refuse with different codes.')
-    const { status, code } = await both()
-    run.equals('refusal', `status ${status} ${code}`, wanted)
-  })
+const pair =
+  (define: DefineProbe, number: number) =>
+  (
+    name: string,
+    title: string,
+    calls: (it: ProbeContext) => Promise<{ first: Observed; second: Observed; both: () => Promise<Observed> }>,
+  ) =>
+    define(number, name, title, async (run) => {
+      const { first, second, both } = await calls(run)
+      run.needsRefusal(first)
+      run.needsRefusal(second)
+      const [wanted, other] = [first, second].map(({ status, code }) => `status ${status} ${code}`)
+      if (wanted === other) run.notApplicable('Needs two checks that refuse with different codes.')
+      const { status, code } = await both()
+      run.equals('refusal', `status ${status} ${code}`, wanted)
+    })
 
 const anonymousGet = (it: ProbeContext, path: string) => it.send({ method: 'GET', path, headers: {} })
 
@@ -67,6 +68,7 @@ export const orderOfChecks = [
     { name: 'wrong-method', what: 'a method that a path does not take', path: vouchers.issue.path, status: 405 },
   ].map(({ name, what, path, status }) =>
     probe.with({ needs: [], reads: true })(
+      2,
       `${name}-before-credential`,
       `A call without a credential for ${what} is refused with ${status}.`,
       async (run) => {
@@ -75,8 +77,7 @@ export const orderOfChecks = [
       },
     ),
   ),
-  pair(
-    accountProbe,
+  pair(accountProbe, 2)(
     'credential-before-application',
     'A call with a revoked token of a disabled application is refused as one with a revoked token.',
     async (run) => {
@@ -86,8 +87,7 @@ export const orderOfChecks = [
       return { first, second, both: () => withPolicy(run, disabled, () => listAs(run, revoked)) }
     },
   ),
-  pair(
-    policyProbe,
+  pair(policyProbe, 2)(
     'application-before-encryption',
     'A call in plain text for a disabled application that requires encryption is refused as disabled.',
     async (run) => {
@@ -98,8 +98,7 @@ export const orderOfChecks = [
       return { first, second, both }
     },
   ),
-  pair(
-    policyProbe,
+  pair(policyProbe, 2)(
     'encryption-before-scope',
     'A call in plain text without its scope, for an application that requires encryption, is refused with 426.',
     async (run) => {
@@ -109,8 +108,7 @@ export const orderOfChecks = [
       return { first, second, both: () => withPolicy(run, encryptedOnly, () => listAs(run, narrow)) }
     },
   ),
-  pair(
-    probe,
+  pair(probe, 3)(
     'credential-before-members',
     'A call without a credential and without required members is refused with 401.',
     async (run) => ({
@@ -119,8 +117,7 @@ export const orderOfChecks = [
       both: () => run.call(vouchers.verify, {}, { as: 'none' }),
     }),
   ),
-  pair(
-    probe.with({ needs: ['token', 'jwt', 'template'] }),
+  pair(probe.with({ needs: ['token', 'jwt', 'template'] }), 3)(
     'scope-before-members',
     'A call without its scope and without required members is refused with 403.',
     async (run) => {
@@ -129,8 +126,7 @@ export const orderOfChecks = [
       return { first, second: await run.call(vouchers.issue, {}), both: () => run.call(vouchers.issue, {}, { as }) }
     },
   ),
-  pair(
-    probe,
+  pair(probe, 3)(
     'media-type-before-size',
     'A call whose body is too large and not JSON is refused with 415.',
     async (run) => {
@@ -143,8 +139,7 @@ export const orderOfChecks = [
       }
     },
   ),
-  pair(
-    probe.with({ plain: true }),
+  pair(probe.with({ plain: true }), 3)(
     'size-before-json',
     'A call whose body is too large and malformed is refused with 413.',
     async (run) => ({
@@ -153,8 +148,7 @@ export const orderOfChecks = [
       both: () => verifyWith(run, `{"${TOO_LONG}`),
     }),
   ),
-  pair(
-    probe,
+  pair(probe, 3)(
     'members-before-idempotency-key',
     'An issue without required members and without a key is refused for its members.',
     async (run) => ({
@@ -163,8 +157,7 @@ export const orderOfChecks = [
       both: () => run.call(vouchers.issue, {}, { key: null }),
     }),
   ),
-  pair(
-    probe,
+  pair(probe, 3)(
     'idempotency-key-before-objects',
     'An issue without a key from an unknown template is refused with 400.',
     async (run) => ({
@@ -173,8 +166,7 @@ export const orderOfChecks = [
       both: () => tryIssue(run, { template_id: UNKNOWN_TEMPLATE }, { key: null }),
     }),
   ),
-  pair(
-    probe,
+  pair(probe, 3)(
     'reused-key-before-objects',
     'An issue with a key of another request, from an unknown template, is refused with 409.',
     async (run) => {
@@ -187,8 +179,7 @@ export const orderOfChecks = [
       }
     },
   ),
-  pair(
-    probe.with({ needs: ['token', 'bot', 'chat', 'template'] }),
+  pair(probe.with({ needs: ['token', 'bot', 'chat', 'template'] }), 3)(
     'unknown-object-before-state',
     'An issue by a bot from a draft into an unknown chat is refused with 404.',
     async (run) => {

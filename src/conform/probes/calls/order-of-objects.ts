@@ -35,6 +35,7 @@ async function reasonIsFirst(
 
 export const orderOfObjects = [
   probe.with({ needs: ['token', 'jwt', 'template'], vouchers: 1 })(
+    3,
     'scope-before-replay',
     'A repeated issue with a token that lacks the scope is refused with 403.',
     async (run) => {
@@ -48,13 +49,14 @@ export const orderOfObjects = [
       run.refuses(await run.call(vouchers.issue, input, { key, as }), 403)
     },
   ),
-  tokenRead('malformed-id', 'A malformed id is refused with 404, as an unknown one.', async (run) => {
+  tokenRead(4, 'malformed-id', 'A malformed id is refused with 404, as an unknown one.', async (run) => {
     run.needsRefusal(await readRedemption(run, UNKNOWN_REDEMPTION), 404)
     run.refuses(await readRedemption(run, 'conform'), 404)
   }),
   probe
     .with({ needs: ['token', 'jwt', 'template'], kind: 'tenant' })
     .partly(
+      4,
       'object-of-another-tenant',
       'A call with a redemption of another application gets the response for an unknown redemption.',
       async (run) => {
@@ -70,6 +72,7 @@ export const orderOfObjects = [
       },
     ),
   probe(
+    4,
     'redeemed-before-recipient',
     'The verification of a redeemed voucher for another recipient says that it is redeemed.',
     async (run) => {
@@ -79,6 +82,7 @@ export const orderOfObjects = [
     },
   ),
   probe.with({ needs: ['token'], vouchers: 1 })(
+    4,
     'future-before-recipient',
     'The verification of a voucher that is not valid yet, for another recipient, says that it is not valid yet.',
     async (run) => {
@@ -87,11 +91,13 @@ export const orderOfObjects = [
     },
   ),
   ending(
+    4,
     'expired-before-recipient',
     'The verification of an expired voucher for another recipient says that it has expired.',
     async (it) => reasonIsFirst(it, (await ended(it)).unused),
   ),
   ending(
+    4,
     'redeemed-before-expired',
     'The verification of a voucher that was redeemed and has expired says that it is redeemed.',
     async (run) => {

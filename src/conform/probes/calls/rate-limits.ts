@@ -35,14 +35,15 @@ const allows = (
   calls: number,
   call: (it: ProbeContext) => Promise<Observed>,
 ) =>
-  define(name, `${what} ${calls} times in ${WINDOW_S} s.`, async (run) => {
+  // Bots have a rule of their own.
+  define(name.startsWith('bot-') ? 3 : 2, name, `${what} ${calls} times in ${WINDOW_S} s.`, async (run) => {
     const policy = policyOf(await call(run))
     if (policy === undefined) run.notApplicable('Needs the header RateLimit-Policy.')
     run.equals('calls and seconds', policy, { calls, seconds: WINDOW_S })
   })
 
 export const rateLimits = [
-  reading('headers', 'A response to a call with a token has RateLimit-Policy and RateLimit.', async (run) => {
+  reading(4, 'headers', 'A response to a call with a token has RateLimit-Policy and RateLimit.', async (run) => {
     const { headers } = await listed(run)
     const isThere = headers['ratelimit-policy'] !== undefined && headers.ratelimit !== undefined
     run.holds(isThere, 'the headers RateLimit-Policy and RateLimit', Object.keys(headers).join(', '))
@@ -56,6 +57,7 @@ export const rateLimits = [
   allows(chatProbe, 'bot-issue', 'A bot may issue', 600, botIssued),
   allows(botProbe, 'bot-calls', 'A bot may call', 1_800, (it) => it.call(webhook.info, {})),
   probe.with({ needs: ['token', 'jwt', 'template'] })(
+    2,
     'all-tokens',
     'Calls with another token of the application count against the same limit.',
     async (run) => {
@@ -69,7 +71,7 @@ export const rateLimits = [
       run.holds(counted > 1, `${REPEATED_CALLS + 1} fewer calls left`, `${counted} fewer calls left`)
     },
   ),
-  reading('refused-calls', 'A call that is refused after its authentication counts against the limit.', async (run) => {
+  reading(4, 'refused-calls', 'A call that is refused after its authentication counts.', async (run) => {
     const left: number[] = []
     for (let n = 0; n < REPEATED_CALLS; n += 1) {
       left.push(remainingOf(run.needsRefusal(await listed(run, 0))))

@@ -23,19 +23,19 @@ function areInstants(run: ProbeContext, times: Readonly<Record<string, unknown>>
 const startingAt = (starts_at: string) => ({ type: 'fixed', starts_at, ends_at: '2090-01-01T00:00:00Z' })
 
 export const times = [
-  timeProbe('template', 'The times of a template are in UTC with milliseconds and Z.', async (run) => {
+  timeProbe(2, 'template', 'The times of a template are in UTC with milliseconds and Z.', async (run) => {
     const { createdAt, updatedAt } = run.needs(await createdTemplate(run), 'a template')
     areInstants(run, { createdAt, updatedAt })
   }),
-  voucherProbe('voucher', 'The times of a voucher are in UTC with milliseconds and Z.', async (run) => {
+  voucherProbe(2, 'voucher', 'The times of a voucher are in UTC with milliseconds and Z.', async (run) => {
     const { validFrom, validUntil, issuedAt, updatedAt } = run.needs(await issued(run), 'an issued voucher')
     areInstants(run, { validFrom, validUntil, issuedAt, updatedAt })
   }),
-  voucherProbe('redemption', 'The time of a redemption is in UTC with milliseconds and Z.', async (run) => {
+  voucherProbe(2, 'redemption', 'The time of a redemption is in UTC with milliseconds and Z.', async (run) => {
     const { redeemedAt } = run.needs((await redeemed(run)).response, 'a redemption')
     areInstants(run, { redeemedAt })
   }),
-  timeProbe('offset', 'A time with another offset than Z is accepted and converted to UTC.', async (run) => {
+  timeProbe(2, 'offset', 'A time with another offset than Z is accepted and converted to UTC.', async (run) => {
     run.needs(
       await createTemplate(run, { validity: startingAt('2027-01-31T12:00:00Z') }),
       'a template with a fixed validity',
@@ -48,7 +48,7 @@ export const times = [
     }
     run.equals('ms of startsAt', Date.parse(validity.startsAt), Date.parse('2027-01-31T10:00:00Z'))
   }),
-  timeProbe('no-offset', 'A time without an offset is refused with 400.', async (run) =>
+  timeProbe(2, 'no-offset', 'A time without an offset is refused with 400.', async (run) =>
     run.refuses(await createTemplate(run, { validity: startingAt('2027-01-31T12:00:00') }), 400),
   ),
 ]
@@ -67,7 +67,7 @@ const idOf = (
     const isUlid = new RegExp(`^${prefix}_[0-7][0-9A-HJKMNP-TV-Z]{25}$`).test(id)
     run.holds(isUlid, `${prefix}_ and a ULID`, id)
   }
-  return probesOf('ids', { needs, ...options })(prefix, `The id of ${what} is ${prefix}_ and a ULID.`, run)
+  return probesOf('ids', { needs, ...options })(1, prefix, `The id of ${what} is ${prefix}_ and a ULID.`, run)
 }
 
 export const ids = [
@@ -86,6 +86,7 @@ const deprecatedAt = (value: string) => Number(/^@(\d+)$/.exec(value)?.[1]) * 10
 
 export const versions = [
   probesOf('versions', { needs: ['token'], reads: true })(
+    1,
     'announced-removal',
     'An endpoint whose response announces its removal with Sunset was deprecated 12 months before.',
     async (run) => {

@@ -45,55 +45,55 @@ const refusedMetadata = [
 ] as const
 
 export const text = [
-  probe('nfc', 'A text is normalised to NFC.', async (run) =>
+  probe(1, 'nfc', 'A text is normalised to NFC.', async (run) =>
     run.equals('name', await nameOf(run, 'conform e\u0301'), 'conform \u00e9'),
   ),
-  probe('unchanged', 'A text is not changed beside its normalisation.', async (run) => {
+  probe(1, 'unchanged', 'A text is not changed beside its normalisation.', async (run) => {
     const name = ' conform  <b>&amp; \u200d\u{1f600}. '
     run.equals('name', await nameOf(run, name), name)
   }),
-  probe('code-points', 'The length of a text counts code points: 500 emoji fit a limit of 500.', async (run) => {
+  probe(1, 'code-points', 'The length of a text counts code points: 500 emoji fit a limit of 500.', async (run) => {
     run.needs(await createTemplate(run, { description: 'a'.repeat(500) }), 'a description of 500 characters')
     run.succeeds(await createTemplate(run, { description: '\u{1f600}'.repeat(500) }))
   }),
   ...refusedTexts.map(([name, what, value]) =>
-    probe(name, `A text with ${what} is refused with 400.`, async (run) =>
+    probe(1, name, `A text with ${what} is refused with 400.`, async (run) =>
       run.refuses(await createTemplate(run, { name: value }), 400),
     ),
   ),
-  probe('30-combining-marks', 'A text with 30 combining marks in a row is accepted.', async (run) =>
+  probe(1, '30-combining-marks', 'A text with 30 combining marks in a row is accepted.', async (run) =>
     run.succeeds(await createTemplate(run, { name: withMarks(30) })),
   ),
-  probe('kelvin-sign', 'A text with the Kelvin sign is accepted.', async (run) =>
+  probe(1, 'kelvin-sign', 'A text with the Kelvin sign is accepted.', async (run) =>
     run.succeeds(await createTemplate(run, { name: `conform ${KELVIN}` })),
   ),
   ...refusedIds.map(([name, what, end]) =>
-    voucherProbe(`${name}-in-an-id`, `An external_issue_id with ${what} is refused with 400.`, async (it) =>
+    voucherProbe(2, `${name}-in-an-id`, `An external_issue_id with ${what} is refused with 400.`, async (it) =>
       it.refuses(await tryIssue(it, { external_issue_id: `${it.resources.name()}${end}` }), 400),
     ),
   ),
-  voucherProbe('space-in-a-recipient', 'A recipient_user_id with a space is refused with 400.', async (it) =>
+  voucherProbe(2, 'space-in-a-recipient', 'A recipient_user_id with a space is refused with 400.', async (it) =>
     it.refuses(await tryIssue(it, { recipient_user_id: 'conform 1' }), 400),
   ),
-  voucherProbe('space-in-a-reference', 'A reference with a space is refused with 400.', async (run) => {
+  voucherProbe(2, 'space-in-a-reference', 'A reference with a space is refused with 400.', async (run) => {
     const { voucher, response } = await redeemed(run)
     run.needs(response, 'a redemption')
     const [credential] = voucher.credentials
     // The voucher is already redeemed, so that the call changes nothing even if the platform accepts the reference.
     run.refuses(await run.call(vouchers.redeem, { credential, reference: 'conform 1' }), 400)
   }),
-  probe('case-of-ids', 'Ids of other systems are case-sensitive.', async (run) => {
+  probe(2, 'case-of-ids', 'Ids of other systems are case-sensitive.', async (run) => {
     const external_template_id = run.resources.name()
     run.needs(await createTemplate(run, { external_template_id }), 'a template')
     const created = await createTemplate(run, { external_template_id: external_template_id.toUpperCase() })
     run.succeeds(created)
   }),
-  moneyProbe('case-of-an-issue-id', 'An external_issue_id in upper case is another id.', async (run) => {
+  moneyProbe(2, 'case-of-an-issue-id', 'An external_issue_id in upper case is another id.', async (run) => {
     const { id, externalIssueId } = await unredeemed(run)
     const other = run.succeeds(await tryIssue(run, { external_issue_id: externalIssueId.toUpperCase() }))
     run.holds(other.id !== id, 'another voucher', 'the voucher of the id in lower case')
   }),
-  moneyProbe('case-of-a-recipient', 'A recipient_user_id in upper case is another recipient.', async (run) => {
+  moneyProbe(2, 'case-of-a-recipient', 'A recipient_user_id in upper case is another recipient.', async (run) => {
     const one = await unredeemed(run)
     const reasonFor = async (recipient_user_id: string) =>
       run.needs(await run.call(vouchers.verify, { credential: credentialOf(run, one), recipient_user_id }), 'it').reason
@@ -101,12 +101,12 @@ export const text = [
     if (mismatch === null) run.notApplicable('Needs a platform that compares the recipient.')
     run.equals('reason', await reasonFor(one.recipientUserId.toUpperCase()), mismatch)
   }),
-  probe('metadata', 'The metadata takes 20 pairs, keys of 40 and values of 500 characters.', async (run) => {
+  probe(3, 'metadata', 'The metadata takes 20 pairs, keys of 40 and values of 500 characters.', async (run) => {
     const metadata = pairs(20, 'k'.repeat(38), 'v'.repeat(500))
     run.succeeds(await createTemplate(run, { metadata }))
   }),
   ...refusedMetadata.map(([name, what, metadata]) =>
-    voucherProbe(`metadata-${name}`, `The metadata with ${what} is refused with 400.`, async (it) =>
+    voucherProbe(3, `metadata-${name}`, `The metadata with ${what} is refused with 400.`, async (it) =>
       it.refuses(await tryIssue(it, { metadata }), 400),
     ),
   ),

@@ -22,34 +22,34 @@ function errorsOf(run: ProbeContext, response: Observed) {
 }
 
 export const unknownMembers = [
-  probe('body', `An unknown member of a body is refused with 400 ${code}.`, async (run) =>
+  probe(1, 'body', `An unknown member of a body is refused with 400 ${code}.`, async (run) =>
     run.refuses(await verified(run, { conform: true }), 400, code),
   ),
-  probe('inside', 'An unknown member of an object inside a body is refused with 400.', async (run) => {
+  probe(1, 'inside', 'An unknown member of an object inside a body is refused with 400.', async (run) => {
     const credential = { ...credentialOf(run, await unredeemed(run)), conform: true }
     run.refuses(await verified(run, { credential }), 400)
   }),
-  tokenRead('query', `An unknown member of a query is refused with 400 ${code}.`, async (it) =>
+  tokenRead(1, 'query', `An unknown member of a query is refused with 400 ${code}.`, async (it) =>
     it.refuses(await it.call(list, { conform: 'true' }), 400, code),
   ),
-  plainRead('repeated', 'A repeated member of a query is refused with 400.', async (run) => {
+  plainRead(1, 'repeated', 'A repeated member of a query is refused with 400.', async (run) => {
     const path = `${list.path}?page=1&page=1`
     run.refuses(await run.send({ method: 'GET', path, as: 'token', headers: {} }), 400)
   }),
-  probe('pointers', 'The details name each unknown member by its JSON pointer.', async (run) => {
+  probe(1, 'pointers', 'The details name each unknown member by its JSON pointer.', async (run) => {
     const response = await verified(run, { conform: true, 'con/form': true })
     const pointers = errorsOf(run, response).map(({ pointer }) => pointer)
     const lacking = ['/conform', '/con~1form'].filter((pointer) => !pointers.includes(pointer))
     run.holds(lacking.length === 0, 'the pointers /conform and /con~1form in details.errors', response.text)
   }),
-  probe('suggestion', 'The details suggest the known name that is close to an unknown one.', async (run) => {
+  probe(1, 'suggestion', 'The details suggest the known name that is close to an unknown one.', async (run) => {
     const response = await verified(run, { recipient_user_idd: 'conform' })
     const entry = errorsOf(run, response).find(({ pointer }) => pointer === '/recipient_user_idd')
     if (entry === undefined) return run.notApplicable('Needs details that name the member.')
     const isThere = typeof entry.suggestion === 'string' && entry.suggestion !== ''
     run.holds(isThere, 'a suggestion for /recipient_user_idd', response.text)
   }),
-  probe('no-conversion', 'A number in place of a text is refused with 400.', async (run) =>
+  probe(1, 'no-conversion', 'A number in place of a text is refused with 400.', async (run) =>
     run.refuses(await verified(run, { recipient_user_id: 1 }), 400),
   ),
 ]

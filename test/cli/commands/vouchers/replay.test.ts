@@ -6,7 +6,7 @@ import { cliServer } from '../../../support/cli/server.js'
 
 const replayed = { 'idempotent-replayed': 'true' }
 
-describe('replays on the reference server', () => {
+describe('replays on the reference server', { tags: 'replays/1' }, () => {
   let run: (command: string) => ReturnType<typeof cli>
   let json: (command: string) => Promise<Record<string, unknown>>
   let code = ''
@@ -27,7 +27,7 @@ describe('replays on the reference server', () => {
     return () => server.close()
   })
 
-  test.each(['off', 'required'])('vouchers issue, redeem and reverse mark a replay with --secure %s', async (mode) => {
+  test.each(['off', 'required'])('replay is marked with --secure %s', { tags: 'idempotency-keys/1' }, async (mode) => {
     const key = (name: string) => `--idempotency-key ${name}-${mode} --secure ${mode}`
     const redeem = `vouchers redeem --code ${code} ${key('k1')}`
     const first = await json(redeem)
@@ -64,7 +64,7 @@ describe('replays on the reference server', () => {
   })
 })
 
-test('a replayed command exits 0 and omits `since` if the server refuses to verify the voucher', async () => {
+test('a replayed command omits `since` if the server does not verify the voucher', { tags: 'replays/1' }, async () => {
   for (const [command, data] of [
     [`vouchers redeem --code ${redeemCode}`, redemption],
     ['vouchers reverse rdm_01', { ...redemption, status: 'reversed', reversedAt: redemption.redeemedAt }],
@@ -82,7 +82,7 @@ test('a replayed command exits 0 and omits `since` if the server refuses to veri
   }
 })
 
-test('vouchers issue reports on a replay that the voucher has been redeemed in the meantime', async () => {
+test('vouchers issue reports on a replay that the voucher was redeemed since', { tags: 'replays/1' }, async () => {
   const redeemed = { ...issuedVoucher, status: 'redeemed', redeemedAt: '2026-11-22T08:00:00.000Z' }
   const { baseUrl, received } = await stub(({ path }) =>
     path.endsWith('/verify')
