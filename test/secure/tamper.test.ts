@@ -35,7 +35,7 @@ test('dispatch request is refused if any bit of the session keys is flipped', ()
   }
 })
 
-test('public key with any flipped bit is rejected as a point off the curve', () => {
+test('public key with any flipped bit is rejected as a point off the curve', { tags: 'public-keys/1' }, () => {
   const point = bytes(base.clientPublicKey)
   for (let bit = 0; bit < 65 * 8; bit++) {
     const changed = Buffer.from(point)
@@ -98,7 +98,7 @@ test('client and server derive the same keys from their public keys', () => {
   )
 })
 
-test('base64url decoder accepts only text that encodes to itself', () => {
+test('base64url decoder accepts only text that encodes to itself', { tags: 'bootstrap-and-session/1' }, () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), (given) => {
       const text = secure.encodeBase64url(given)
