@@ -111,7 +111,7 @@ describe.each([
 ] as const)('faulty responses to the %s request in required mode', (_name, path, cases) => {
   it.each(cases)(
     'client in required mode fails and sends no plain text after a response that %s',
-    { tags: 'encrypted-transport/1' },
+    { tags: ['encrypted-transport/1', 'inner-requests/1'] },
     async (_, respond) => {
       const { server, session, timers } = setup()
       server.intercept = (request, next) => (request.path === path ? respond() : next())

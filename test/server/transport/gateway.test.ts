@@ -265,6 +265,13 @@ describe('encrypted sessions', () => {
     expect(forgotten.sameness).toBe(expired.sameness)
   })
 
+  it('bootstrap names the key that a rotation made current', { tags: 'server-keys/1' }, async () => {
+    const kid = async () => JSON.parse((await server.send({ method: 'GET', path: paths.bootstrap })).text).kid
+    const first = await kid()
+    await server.deps.secure.keys.rotate(server.clock.now())
+    expect(await kid()).not.toBe(first)
+  })
+
   it('dispatch request in an evicted session is refused as expired', { tags: 'dispatch-order/2' }, async () => {
     await server.close()
     const sessions = memorySessions<ServerSession>({ sessions: 1, ridsOfSession: 10, rids: 10 })

@@ -145,7 +145,7 @@ it.each(vectors.sessionRequest.map((it) => [it.id, it] as const))(
 
 it.each(vectors.paths.map((it) => [JSON.stringify(it.path).slice(0, 80), it] as const))(
   'server accepts or refuses the inner path %s as the transport vectors specify',
-  { tags: ['inner-requests/1', 'inner-requests/2'] },
+  { tags: ['inner-requests/1', 'inner-requests/2', 'dispatch-order/1'] },
   async (_, { path, valid }) => {
     const base = positive('p01-get-no-origin')
     const port = await serverOf(base, () => base.serverNow)
