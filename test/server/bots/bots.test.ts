@@ -168,7 +168,7 @@ describe('bot review', () => {
     await own.close()
   })
 
-  it('bots.apply under auto-approval returns pending; the next read shows the bot token', async () => {
+  it('auto-approved bot is pending at first; the next read shows its token', { tags: 'operator-api/2' }, async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)
     const applied = await tenant.appliedBot()

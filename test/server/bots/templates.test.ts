@@ -44,7 +44,7 @@ describe('templates of a linked bot', () => {
 })
 
 describe('checks of bot template calls', () => {
-  it('bot template submitted under auto-approval is reviewing, and active at the next read', async () => {
+  it('auto-approved bot template is reviewing, and active at the next read', { tags: 'operator-api/2' }, async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)
     const { id: botId } = await tenant.appliedBot({ scopes: [...botScopes] })
