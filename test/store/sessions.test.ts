@@ -26,6 +26,7 @@ describe('replay marks', () => {
   it('used rids are replays until the session exceeds its limit and ends', { tags: 'replay-marks/1' }, async () => {
     const sessions = await sessionsOf('a')
     for (let n = 0; n < limits.ridsOfSession; n++) expect(await sessions.use('a', `rid ${n}`)).toBe('first')
+    await sessions.confirm('a')
     expect(await sessions.use('a', 'rid 0')).toBe('replayed')
     expect(await sessions.use('a', 'one more')).toBe('ended')
     expect(await sessions.find('a')).toBe(undefined)
