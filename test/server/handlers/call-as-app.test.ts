@@ -231,7 +231,7 @@ describe('calls as an application', () => {
     expect([response.status, response.details.errors]).toMatchObject([400, [{ pointer }]])
   })
 
-  it('voucher of another application and unknown ids are refused', async () => {
+  it('voucher of another application and unknown ids are refused', { tags: 'acting-for-others/1' }, async () => {
     const other = await newTenant(server)
     const { id } = await other.issue()
     const call = { endpoint: 'vouchers.redeem', input: {} } as const

@@ -208,7 +208,7 @@ describe('injected faults', () => {
     expect((await tenant.operator(contract.platform.clearFaults, {})).data).toEqual({ removed: 0 })
   })
 
-  it('faults are listed with the calls that are left, and removed one by one', async () => {
+  it('faults are listed with the calls that are left, and removed one by one', { tags: 'faults/3' }, async () => {
     const tenant = await newTenant(server)
     const fault = { endpoint: 'apps.list', kind: 'error', times: 2, share: 1 } as const
     const one = (await tenant.operator(contract.platform.addFault, fault)).data
@@ -222,6 +222,9 @@ describe('injected faults', () => {
     })
     expect((await tenant.console(contract.apps.list, {})).status).toBe(200)
     expect(await list()).toEqual([{ ...two, left: 1 }])
+    const match = { body: { credential: { value: 'secret' } } }
+    await tenant.operator(contract.platform.addFault, { endpoint: 'vouchers.redeem', kind: 'error', match })
+    expect((await list())[1]?.match).toEqual({ body: ['credential'] })
     await tenant.operator(contract.platform.clearFaults, {})
   })
 
