@@ -194,9 +194,7 @@ export const bootstrapAndSession = [
   probe(4, 'public-key', 'A session call without a valid key is refused with 400.', async (run) =>
     refusedKey(run, invalidKey),
   ),
-  probe(4, 'empty-body', 'A session call without a body is refused with 400 for its key.', async (it) =>
-    refusedKey(it),
-  ),
+  probe(4, 'empty-body', 'A session call without a body is refused for its key.', async (it) => refusedKey(it)),
   probe(4, 'unknown-kid', 'A session call with an unknown kid is refused with 409.', async (run) =>
     run.refuses(await callSession(run, { ...newKey(), kid: UNKNOWN_KID }), 409, 'SECURE_SESSION_MISMATCH'),
   ),
@@ -251,16 +249,11 @@ const refused: readonly (readonly [name: string, what: string, key: () => string
 export const publicKeys = [
   keyProbe
     .with({ reads: true })
-    .partly(
-      1,
-      'server-key',
-      'serverPublicKey is an uncompressed point of P-256, in canonical base64url.',
-      async (run) => {
-        const { serverPublicKey } = membersOrNone((await readsBootstrap(run)).json)
-        const isPoint = typeof serverPublicKey === 'string' && decodePublicKey(serverPublicKey) !== undefined
-        run.holds(isPoint, 'a point of 65 bytes in 87 characters', serverPublicKey)
-      },
-    ),
+    .partly(1, 'server-key', 'serverPublicKey is an uncompressed point, in canonical base64url.', async (run) => {
+      const { serverPublicKey } = membersOrNone((await readsBootstrap(run)).json)
+      const isPoint = typeof serverPublicKey === 'string' && decodePublicKey(serverPublicKey) !== undefined
+      run.holds(isPoint, 'a point of 65 bytes in 87 characters', serverPublicKey)
+    }),
   ...refused.map(([name, what, key]) =>
     keyProbe(1, name, `A client key ${what} is refused.`, async (run) => {
       await session(run)
