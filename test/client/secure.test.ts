@@ -44,7 +44,7 @@ const failureOf = (sent: Promise<unknown>) =>
 const credential = { type: 'redeem_code', value: 'CANA-RYCA-NARY-CODE' } as const
 
 describe('encrypted and plain paths', () => {
-  it('withSecure encrypts runtime, console and bot requests', { tags: 'times/1' }, async () => {
+  it('withSecure encrypts runtime, console and bot requests', { tags: ['encrypted-transport/3', 'times/1'] }, async () => {
     const { server, send } = setup()
     const base = '/api/v1'
     for (const path of [read.path, `${base}/console/open-platform/apps`, `${base}/bot/getMe`, `${base}/x`]) {
@@ -54,14 +54,14 @@ describe('encrypted and plain paths', () => {
     expect(server.processed).toHaveLength(4)
   })
 
-  it('withSecure sends operator, health and metrics requests in plain text on a trusted channel', async () => {
+  it('withSecure sends operator requests in plain text if trusted', { tags: 'encrypted-transport/3' }, async () => {
     const { server, send } = setup({ trustedChannel: true })
     const plain = ['/_platform/v1/reviews?kind=bot', '/healthz', '/readyz', '/metrics']
     for (const path of plain) await send({ ...read, path })
     expect(server.requests.map(({ path }) => path)).toEqual(plain)
   })
 
-  it('withSecure in mode required refuses operator API requests on an untrusted channel', async () => {
+  it('withSecure required refuses operator requests on an untrusted channel', { tags: 'client-modes/3' }, async () => {
     const { server, send } = setup()
     const error = await failureOf(send({ ...read, path: '/_platform/v1/reviews' }))
     expect(error).toMatchObject({ kind: 'secure', maybeProcessed: false, secure: { code: 'SECURE_PLAIN_REFUSED' } })
@@ -135,7 +135,7 @@ describe('failures of encrypted calls', () => {
     })
   })
 
-  it('withSecure returns SECURE_ANSWER_REFUSED for a voucher error in an unencrypted response', async () => {
+  it('withSecure returns SECURE_ANSWER_REFUSED for a plain voucher error', { tags: 'client-modes/6' }, async () => {
     const server = makeFakeServer(() => START)
     const { client } = clientOf(server)
     server.intercept = (request, next) =>
@@ -178,7 +178,7 @@ describe('failures of encrypted calls', () => {
 })
 
 describe('retries of encrypted calls', () => {
-  it('each retry by withSecure encrypts the same body and idempotency key in a new envelope', async () => {
+  it('each retry by withSecure encrypts the same request in a new envelope', { tags: 'client-modes/1' }, async () => {
     const server = makeFakeServer(() => START)
     const { client } = clientOf(server)
     let failures = 2
@@ -244,7 +244,7 @@ describe('retries of encrypted calls', () => {
     expect(server.processed).toHaveLength(5)
   })
 
-  it('client retries a 429 in the handshake after Retry-After and finally returns RATE_LIMITED', async () => {
+  it('client retries a 429 of the handshake, and then returns RATE_LIMITED', { tags: 'client-modes/6' }, async () => {
     const server = makeFakeServer(() => START)
     const { client, sleeps } = clientOf(server, { tries: 3 })
     const limited = refusal(429, 'RATE_LIMITED')

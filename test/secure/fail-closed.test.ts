@@ -111,7 +111,7 @@ describe.each([
 ] as const)('faulty responses to the %s request in required mode', (_name, path, cases) => {
   it.each(cases)(
     'client in required mode fails and sends no plain text after a response that %s',
-    { tags: ['encrypted-transport/1', 'client-modes/3'] },
+    { tags: ['encrypted-transport/1', 'inner-requests/1', 'client-modes/3'] },
     async (_, respond) => {
       const { server, session, timers } = setup()
       server.intercept = (request, next) => (request.path === path ? respond() : next())
@@ -128,7 +128,7 @@ describe.each([
   )
 })
 
-describe('required mode', () => {
+describe('required mode', { tags: 'encrypted-transport/1' }, () => {
   it.each(sessions)('client in required mode sends no dispatch if the session response %s', async (_, respond) => {
     const { server, session } = setup()
     server.intercept = (request, next) => (request.path === sessionPath ? respond() : next())
@@ -138,6 +138,7 @@ describe('required mode', () => {
 
   it.each(bootstraps)(
     'client in required mode requests no session if the bootstrap response %s',
+    { tags: 'client-modes/2' },
     async (_, respond) => {
       const { server, session } = setup()
       server.intercept = (request, next) => (request.path === bootstrap ? respond() : next())
@@ -154,7 +155,7 @@ describe('required mode', () => {
     expect(server.count(dispatch)).toBe(1)
   })
 
-  it('client in required mode sends no plain text to a server with another key', { tags: 'key-pins/1' }, async () => {
+  it('client in required mode sends no plain text to a wrong or unpinned key', { tags: 'key-pins/1' }, async () => {
     for (const pins of [[], [secure.pinOf(Buffer.from(serverKeys[1].publicKey, 'base64url'))]]) {
       const { server, session } = setup('required', pins)
       server.intercept = (request, next) => {
@@ -225,7 +226,7 @@ describe('required mode', () => {
     expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_INVALID' })
   })
 
-  it('required mode sends no plain text after any forged responses', { tags: 'encrypted-transport/1' }, async () => {
+  it('client in required mode sends no plain text after forged responses', { tags: ['inner-requests/1', 'encrypted-transport/1'] }, async () => {
     const any = fc.constantFrom(...responses, ...bootstraps, ...sessions, [
       'responses as it should',
       undefined,

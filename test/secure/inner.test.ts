@@ -55,7 +55,7 @@ describe('inner request', () => {
     expect(secure.readInnerRequest(Buffer.from(text))).toMatchObject({ ok: false, part: 'query' })
   })
 
-  it('inner request keeps the six known headers, whatever their case, and drops all others', () => {
+  it('inner request keeps the six known headers in any case, and drops others', { tags: 'inner-requests/3' }, () => {
     const headers = {
       Authorization: 'Bearer x',
       'CONTENT-TYPE': 'application/json',
@@ -93,7 +93,7 @@ describe('inner request', () => {
     'cookie',
     'ORIGIN',
     'forwarded',
-  ])('inner request with the header %s is rejected', (name) => {
+  ])('inner request with the header %s is rejected', { tags: 'inner-requests/3' }, (name) => {
     expect(partOf({ ...request, headers: { [name]: 'x' } })).toBe('headers')
   })
 
@@ -190,7 +190,7 @@ describe('inner response', () => {
     [false, 300, '{"success":true}'],
     [false, 199, '{"success":true}'],
     [false, 409, '{}'],
-  ])('isBusinessSuccess() returns %s for an inner response with status %i and body %s', (expected, status, body) => {
+  ])('isBusinessSuccess() is %s for status %i and body %s', { tags: 'inner-responses/1' }, (expected, status, body) => {
     expect(secure.isBusinessSuccess({ status, headers: {}, body })).toBe(expected)
   })
 })
@@ -204,7 +204,7 @@ it.each(['"', '\\', '"\\"', '\t', 'ü', 'plain; text=1'])(
 )
 
 describe('logical path', () => {
-  it('isLogicalPath() accepts 512 characters, not 513', () => {
+  it('isLogicalPath() accepts 512 characters, not 513', { tags: 'inner-requests/2' }, () => {
     const longest = `/api/v1/${'a'.repeat(512 - 8)}`
     expect([longest, `${longest}a`].map(secure.isLogicalPath)).toEqual([true, false])
   })
@@ -218,6 +218,7 @@ describe('logical path', () => {
 
   it.each(['', 'a/', '.', 'a/..', './a', 'a/../b', 'secure', 'a/SeCuRe', 'Secure/session', 'a//b', 'a%2e', 'a\n'])(
     'isLogicalPath() rejects /api/v1/%j',
+    { tags: 'inner-requests/2' },
     (rest) => {
       expect(secure.isLogicalPath(`/api/v1/${rest}`)).toBe(false)
       expect(secure.isLogicalPath(`/API/v1/${rest}`)).toBe(false)

@@ -24,7 +24,7 @@ test('limits and failure codes of the transport match the vector file', () => {
   expect([...secure.secureCodes].sort()).toEqual(Object.keys(vectors.httpStatus).sort())
 })
 
-describe.each(vectors.positive)('$id', (it_) => {
+describe.each(vectors.positive)('$id', { tags: 'bootstrap-and-session/1' }, (it_) => {
   const { session, derived, request, response } = it_
   const context = { ...session, salt: bytes(session.salt) }
   const client = secure.clientKeyPairOf(bytes(it_.clientPrivateKey))
@@ -40,7 +40,7 @@ describe.each(vectors.positive)('$id', (it_) => {
     expect(secure.decodePublicKey(it_.clientPublicKey)).toEqual(clientPoint)
   })
 
-  it('keys of a transport vector give its shared secret on both sides', { tags: 'bootstrap-and-session/3' }, () => {
+  it('keys of a transport vector give client and server its secret', { tags: 'bootstrap-and-session/3' }, () => {
     expect(text(secure.agreeAsClient(client.privateKey, serverPoint))).toBe(derived.sharedSecret)
     expect(text(server.agree(clientPoint))).toBe(derived.sharedSecret)
   })
@@ -48,7 +48,7 @@ describe.each(vectors.positive)('$id', (it_) => {
   it.each([
     ['client', secure.nobleHkdf],
     ['server', secure.nodeHkdf],
-  ])('HKDF of the %s derives the keys of a transport vector', { tags: 'bootstrap-and-session/1' }, (_, hkdf) => {
+  ])('HKDF of the %s derives the keys of a transport vector', { tags: 'bootstrap-and-session/3' }, (_, hkdf) => {
     const secret = bytes(derived.sharedSecret)
     expect(secure.hkdfInfo(session, 'c2s')).toBe(derived.infoC2s)
     expect(secure.hkdfInfo(session, 's2c')).toBe(derived.infoS2c)
@@ -60,7 +60,7 @@ describe.each(vectors.positive)('$id', (it_) => {
   it.each([
     ['c2s', request],
     ['s2c', response],
-  ] as const)('%s message of a vector seals and opens', { tags: 'bootstrap-and-session/1' }, (direction, message) => {
+  ] as const)('%s message of a vector has its envelope', { tags: ['encrypted-transport/1', 'bootstrap-and-session/1'] }, (direction, message) => {
     const { envelope } = message
     const key = direction === 'c2s' ? keysOf(it_).keyC2s : keysOf(it_).keyS2c
     expect(secure.additionalData(envelope, direction)).toBe(message.aad)
@@ -132,20 +132,16 @@ function dispatch(request: OuterRequest, now: number, session: ServerSession, ma
   return { code: null, innerCode: inner.ok ? null : inner.code, plaintext: opened.plaintext }
 }
 
-describe('dispatch vectors', () => {
-  it.each(vectors.negative)(
-    'dispatch vector $id is refused with its code: $comment',
-    { tags: 'dispatch-order/3' },
-    (given: NegativeCase) => {
-      const session = sessionOf(positive(given.base))
-      const marks = new Set<string>()
-      for (const earlier of given.before ?? []) dispatch(earlier, given.serverNow, session, marks)
-      const outcome = dispatch(given, given.serverNow, session, marks)
-      expect(outcome.code).toBe(given.expect.code ?? null)
-      expect(outcome.innerCode).toBe(given.expect.outerStatus === 200 ? (given.expect.innerCode ?? null) : undefined)
-      if (outcome.code !== null) expect(given.expect.outerStatus).toBe(vectors.httpStatus[outcome.code])
-    },
-  )
+describe('dispatch vectors', { tags: ['envelopes/1', 'dispatch-order/3'] }, () => {
+  it.each(vectors.negative)('dispatch vector $id is refused with its code: $comment', (given: NegativeCase) => {
+    const session = sessionOf(positive(given.base))
+    const marks = new Set<string>()
+    for (const earlier of given.before ?? []) dispatch(earlier, given.serverNow, session, marks)
+    const outcome = dispatch(given, given.serverNow, session, marks)
+    expect(outcome.code).toBe(given.expect.code ?? null)
+    expect(outcome.innerCode).toBe(given.expect.outerStatus === 200 ? (given.expect.innerCode ?? null) : undefined)
+    if (outcome.code !== null) expect(given.expect.outerStatus).toBe(vectors.httpStatus[outcome.code])
+  })
 })
 
 describe('session request vectors', () => {

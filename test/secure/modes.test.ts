@@ -66,14 +66,14 @@ describe('mode auto', () => {
   it.each([
     ['over an untrusted channel', { trustedChannel: false }, false],
     ['under downgrade protection', {}, true],
-  ])('mode auto does not fall back to plain text %s', async (_, options, isProtected) => {
+  ])('mode auto does not fall back to plain text %s', { tags: 'client-modes/4' }, async (_, options, isProtected) => {
     const { session, server } = setup(options, isProtected)
     server.enabled = false
     expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_TRANSPORT_DISABLED' })
     expect(server.processed).toEqual([])
   })
 
-  it('mode auto never falls back to plain text after a session, in this or the next process', async () => {
+  it('mode auto never falls back after a session, even in the next process', { tags: 'client-modes/4' }, async () => {
     const { session, server, clock, create } = setup({})
     await session.send(redeem)
     server.enabled = false
@@ -84,7 +84,7 @@ describe('mode auto', () => {
     expect(server.count(redeem.path)).toBe(0)
   })
 
-  it('mode auto turns on downgrade protection when a plain call gets 426', async () => {
+  it('mode auto turns on downgrade protection when a plain call gets 426', { tags: 'client-modes/4' }, async () => {
     const { session, server, downgradeProtection } = setup({})
     server.enabled = false
     server.respond = () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')

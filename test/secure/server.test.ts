@@ -8,7 +8,7 @@ import { bodyOf, bytes, positive, sessionOf } from './vectors.js'
 const base = positive('p01-get-no-origin')
 const now = base.serverNow
 
-describe('session request', () => {
+describe('session request', { tags: 'bootstrap-and-session/4' }, () => {
   const [current, old] = serverKeys
   const clientPublicKey = base.clientPublicKey
   const create = (body: unknown, origin?: string, settings: Partial<SessionSettings> = {}) =>
@@ -24,7 +24,7 @@ describe('session request', () => {
       },
     )
 
-  it('session request opens a session of 600 s with the current key and stores no shared secret', () => {
+  it('session request gets one of 600 s', { tags: ['bootstrap-and-session/1', 'bootstrap-and-session/2'] }, () => {
     const made = create({ clientPublicKey })
     if (!made.ok) throw new Error(made.code)
     const { session, response } = made
@@ -36,7 +36,7 @@ describe('session request', () => {
     expect(session).toMatchObject({ sid: response.sid, kid: current.kid, origin: '', expiresAt: response.expiresAt })
   })
 
-  it('session request binds the session to its origin', () => {
+  it('session request binds the session to its origin', { tags: 'session-origins/1' }, () => {
     const made = create({ clientPublicKey }, 'https://a.example:8443')
     expect(made).toMatchObject({
       session: { origin: 'https://a.example:8443' },
@@ -53,7 +53,7 @@ describe('session request', () => {
     expect(create({ clientPublicKey, kid: 5 }, undefined, { keyFor: () => current })).toEqual(mismatch)
   })
 
-  it('session request may name its key publicKey instead of clientPublicKey, but not use both', () => {
+  it('session request may call its key publicKey, but not use both names', { tags: 'bootstrap-and-session/2' }, () => {
     expect(create({ publicKey: clientPublicKey }).ok).toBe(true)
     const doubled = { clientPublicKey, publicKey: clientPublicKey }
     expect(create(doubled)).toEqual({ ok: false, code: 'SECURE_PUBLIC_KEY_INVALID' })
@@ -104,7 +104,7 @@ describe('origin of the encrypted transport', () => {
     expect(secure.isCanonicalOrigin(origin)).toBe(false)
   })
 
-  it('origin is allowed by a list that contains the origin or the wildcard', () => {
+  it('origin is allowed by a list that contains the origin or the wildcard', { tags: 'session-origins/2' }, () => {
     expect(secure.isOriginAllowed(['https://a.example'], 'https://a.example')).toBe(true)
     expect(secure.isOriginAllowed(['https://a.example'], 'https://b.example')).toBe(false)
     expect(secure.isOriginAllowed(['https://a.example', ''], '')).toBe(false)
@@ -122,7 +122,7 @@ describe('dispatch with several faults', () => {
   }
 
   // Each expectation is about an envelope in which the previously reported fault is fixed.
-  it('dispatch request with several faults is refused for the first in the defined order', () => {
+  it('dispatch request with several faults is refused for the first in order', { tags: 'dispatch-order/3' }, () => {
     const late = now + 700_000
     const ciphertext = Buffer.from(good.ciphertext, 'base64url').fill(0, 0, 1).toString('base64url')
     const worst = { ...good, v: 2, extra: 1, ts: 0, kid: 'other', ciphertext }
@@ -142,7 +142,7 @@ describe('dispatch with several faults', () => {
     expect(responseTo(good, session, undefined, now)).toMatchObject({ ok: true })
   })
 
-  it('dispatch request may be up to 60 s early or late, not a millisecond more', () => {
+  it('dispatch request may be at most 60 s early or late', { tags: ['envelopes/1', 'dispatch-order/2'] }, () => {
     const codeAt = (ts: number) => {
       const read = secure.readDispatch(Buffer.from(JSON.stringify({ ...good, ts })), now)
       return read.ok ? null : read.code
@@ -212,12 +212,12 @@ describe('public key', () => {
   // A point of the curve with y = 5, so that y + p still has 32 bytes.
   const x = 0xd7325d7646cd60d80a92738ceb345f844cffaf35841022cab176f692de8de1d7n
 
-  it('public key with a coordinate of p or more is refused', () => {
+  it('public key with a coordinate of p or more is refused', { tags: 'public-keys/1' }, () => {
     expect(decode(pointOf(x, 5n))).toEqual(pointOf(x, 5n))
     expect(decode(pointOf(x, 5n + P))).toBeUndefined()
   })
 
-  it('public key of 66 bytes is refused, even if its longer y has the same value', () => {
+  it('public key of 66 bytes is refused, even if its longer y has the same value', { tags: 'public-keys/1' }, () => {
     const point = pointOf(x, 5n)
     expect(decode(Buffer.concat([point.subarray(0, 33), Buffer.alloc(1), point.subarray(33)]))).toBeUndefined()
   })
@@ -248,7 +248,7 @@ describe('form of an envelope', () => {
 })
 
 describe('sealed response', () => {
-  it('sealed response contains only the headers that a client may see', () => {
+  it('sealed response contains only the headers that a client may see', { tags: 'inner-requests/4' }, () => {
     const shown = {
       'content-type': 'application/json',
       'retry-after': '1',
@@ -269,7 +269,7 @@ describe('sealed response', () => {
     expect(encode('')).toBe('{"status":200,"headers":{},"body":null}')
   })
 
-  it('sealed response has a new IV each time', () => {
+  it('sealed response has a new IV each time', { tags: ['bootstrap-and-session/1', 'envelopes/1'] }, () => {
     const read = secure.readDispatch(bodyOf(base.request), now)
     if (!read.ok) throw new Error(read.code)
     const random = makeRandom('responses')

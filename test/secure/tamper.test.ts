@@ -98,7 +98,7 @@ test('client and server derive the same keys from their public keys', () => {
   )
 })
 
-test('base64url decoder accepts only text that encodes to itself', () => {
+test('base64url decoder accepts only text that encodes to itself', { tags: 'bootstrap-and-session/1' }, () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), (given) => {
       const text = secure.encodeBase64url(given)

@@ -84,7 +84,7 @@ describe('account tokens', () => {
     }
   })
 
-  it('operator issues account tokens with the requested lifetime', async () => {
+  it('operator issues account tokens with the requested lifetime', { tags: 'operator-api/1' }, async () => {
     const tenant = await newTenant(server)
     const make = (seconds?: number) =>
       tenant.operator(contract.platform.issueAccountToken, {

@@ -109,7 +109,7 @@ it.each([
   ['before', 'issued', 'no byte'],
   ['committed', 'redeemed', 'no byte'],
   ['answered', 'redeemed', 'the head'],
-] as const)('redeem held at %s leaves a voucher that is %s and has sent %s', async (at, status, sent) => {
+] as const)('redeem held at %s leaves it %s and has sent %s', { tags: 'held-calls/1' }, async (at, status, sent) => {
   const { sold, held, client } = await holdRedeem(at)
   if (sent === 'the head') await vi.waitUntil(() => client.received.endsWith('\r\n\r\n'), 60_000)
   expect(await statusOf(sold)).toBe(status)
@@ -124,6 +124,7 @@ const ends = ['its release', 'hold_ms', 'a reset', 'a restore', 'the close of th
 
 it.each(places.flatMap((at) => ends.map((end) => [at, end] as const)))(
   'redeem held at %s gets its response after %s',
+  { tags: 'held-calls/1' },
   async (at, end) => {
     const on = end === 'the close of the server' ? await startOwn() : live
     const empty = await on.server.snapshot()
@@ -146,7 +147,7 @@ it.each([
   ['received', 'destroy'],
   ['before', 'reset'],
   ['before', 'destroy'],
-] as const)('redeem held at %s is not carried out if its client disconnects by %s', async (at, how) => {
+] as const)('redeem held at %s has no effect if its client ends by %s', { tags: 'held-calls/2' }, async (at, how) => {
   const { sold, client } = await holdRedeem(at)
   client[how]()
   await vi.waitUntil(async () => (await heldCalls()) === 0, 60_000)
@@ -168,7 +169,7 @@ it.each([
   expect(await server.requests.wait({ endpoint })).toMatchObject({ status: 200, replayed: false })
 })
 
-it('calls of the same voucher, tenant and endpoint run while a redeem is held', async () => {
+it('calls of the same voucher, tenant and endpoint run while a redeem is held', { tags: 'held-calls/3' }, async () => {
   for (const at of places) {
     const { sold, held, client } = await holdRedeem(at)
     const { credential, id: voucherId } = sold
@@ -185,7 +186,7 @@ it('calls of the same voucher, tenant and endpoint run while a redeem is held', 
   }
 })
 
-it('clock moves, and a snapshot is saved, listed and restored, while a redeem is held', async () => {
+it('clock moves, and a snapshot is saved and restored, while a redeem is held', { tags: 'held-calls/3' }, async () => {
   const { sold, client } = await holdRedeem('committed')
   const since = server.clock.now()
   server.clock.advance('1d')
@@ -231,7 +232,7 @@ it('call with a key in use gets IDEMPOTENCY_KEY_IN_PROGRESS after 5 s', { tags: 
   client.destroy()
 })
 
-it('calls with the key of a held call are replays once it is released', { tags: 'keys-in-flight/1' }, async () => {
+it('calls with the key of a held call are replays as soon as it is released', { tags: ['held-calls/3', 'keys-in-flight/1'] }, async () => {
   const { sold, held, client } = await holdRedeem('before')
   const retries = Array.from({ length: 5 }, () => redeem(sold))
   held.release()
@@ -240,7 +241,7 @@ it('calls with the key of a held call are replays once it is released', { tags: 
   client.destroy()
 })
 
-it('call with the key of a redeem held at received does the work, which the held one replays', async () => {
+it('call with the key of a redeem held at received works; the held one replays', { tags: 'held-calls/3' }, async () => {
   const { sold, held, client } = await holdRedeem('received')
   expect(await redeem(sold)).toMatchObject({ ok: true, replayed: false })
   held.release()
@@ -279,6 +280,7 @@ it.each(['hold', 'hang'] as const)('invalid redeem is refused before a %s, which
 
 it.each(['reset', 'destroy', 'endSide'] as const)(
   'hanging redeem sends no byte and has no effect when its client disconnects by %s',
+  { tags: 'faults/1' },
   async (how) => {
     const sold = await sell()
     server.faults.add({ endpoint, kind: 'hang' })
@@ -321,6 +323,7 @@ it('pipelined redeems that hang end with their connection, without effect', asyn
 
 it.each(['reset', 'destroy', 'endSide'] as const)(
   'silent redeem commits, sends no byte and ends when its client disconnects by %s',
+  { tags: 'faults/1' },
   async (how) => {
     const sold = await sell()
     server.faults.add({ endpoint, kind: 'silence' })
@@ -366,7 +369,7 @@ it.skipIf(onPostgres).each([
   ['silence', { hold_ms: 20_000 }, 20_000],
   ['hang', {}, 60_000],
   ['hang', { hold_ms: 20_000 }, 20_000],
-] as const)('call with the fault %s %j ends after %i ms although its client still waits', async (kind, limit, ms) => {
+] as const)('call with the fault %s %j ends after %i ms', { tags: 'faults/1' }, async (kind, limit, ms) => {
   server.faults.add({ endpoint: 'templates.list', kind, ...limit })
   const end = endOfNextWait()
   const client = await RawConnection.to(live.port)
@@ -428,7 +431,7 @@ it('encrypted redeem can be held at each place, killed, and silenced', async () 
   }
 })
 
-it('hold and silence of a seed affect calls again after a reset', async () => {
+it('hold and silence of a seed affect calls again after a reset', { tags: 'faults/2' }, async () => {
   const faults: NewFault[] = [
     { endpoint: 'templates.list', kind: 'hold', at: 'before', hold_ms },
     { endpoint: 'vouchers.verify', kind: 'silence' },
@@ -450,7 +453,7 @@ it('hold and silence of a seed affect calls again after a reset', async () => {
   }
 })
 
-it.each(['hold', 'error'] as const)('fault %s affects the nth call, a share and calls that match', async (kind) => {
+it.each(['hold', 'error'] as const)('fault %s affects nth, share, and match', { tags: 'faults/2' }, async (kind) => {
   const fault = kind === 'hold' ? ({ kind, at: 'before', hold_ms: 1 } as const) : { kind }
   const affected = async (selection: object, calls: number) => {
     await server.reset()

@@ -80,7 +80,7 @@ describe('reset', () => {
     expect((await operator(contract.platform.chats, {})).data.items).toEqual([])
   })
 
-  it('reset returns the test clock to the true time', async () => {
+  it('reset returns the test clock to the true time', { tags: 'test-clock/1' }, async () => {
     server.clock.advance(400 * DAY_MS)
     await snapshots.reset()
     expect(server.clock.now()).toBe(START_MS)

@@ -42,7 +42,7 @@ describe('bootstrap response', () => {
     ['SECURE_BOOTSTRAP_INVALID', { serverPublicKey: 5 }],
     ['SECURE_BOOTSTRAP_INVALID', { kid: '' }],
     ['SECURE_BOOTSTRAP_INVALID', { serverTime: -1 }],
-  ])('bootstrap response is refused with %s for %j', (code, change) => {
+  ])('bootstrap response is refused with %s for %j', { tags: 'client-modes/2' }, (code, change) => {
     expect(read(change)).toMatchObject({ ok: false, code, phase: 'bootstrap' })
   })
 

@@ -53,7 +53,7 @@ describe('encrypted call', () => {
     expect(timers.running()).toBe(0)
   })
 
-  it('encrypted call sends its query with repeated names as arrays', async () => {
+  it('encrypted call sends its query with repeated names as arrays', { tags: 'inner-requests/1' }, async () => {
     const { server, session } = setup()
     await session.send({ method: 'GET', path: '/api/v1/x?a=1&b=%26&b=2&__proto__=p', headers: {} })
     expect(server.processed[0]?.query).toEqual([
@@ -64,7 +64,7 @@ describe('encrypted call', () => {
     ])
   })
 
-  it('encrypted call that the endpoint refuses returns the refusal with `succeeded: false`', async () => {
+  it('encrypted call that the endpoint refuses returns `succeeded: false`', { tags: 'inner-responses/1' }, async () => {
     const { server, send } = setup()
     server.respond = () => refusal(409, 'VOUCHER_ALREADY_REDEEMED')
     expect(await send()).toMatchObject({ ok: true, encrypted: true, succeeded: false, response: { status: 409 } })
@@ -72,7 +72,7 @@ describe('encrypted call', () => {
     expect(await send()).toMatchObject({ ok: true, succeeded: false, response: { status: 200 } })
   })
 
-  it('second encrypted call reuses the session with a new rid and IV', async () => {
+  it('second encrypted call reuses the session with a new rid and IV', { tags: 'envelopes/1' }, async () => {
     const { server, send } = setup()
     for (let i = 0; i < 3; i++) expect((await send()).ok).toBe(true)
     expect(server.count(sessionPath)).toBe(1)
@@ -82,7 +82,7 @@ describe('encrypted call', () => {
     expect(new Set(envelopes.map(({ sid }) => sid)).size).toBe(1)
   })
 
-  it('session and dispatch requests have the Origin header, and the keys are bound to the origin', async () => {
+  it('session and dispatch requests have the origin, bound to the keys', { tags: 'session-origins/1' }, async () => {
     const { server, send } = setup({ origin: 'https://console.example' })
     expect((await send()).ok).toBe(true)
     expect(server.requests.map(({ headers }) => headers.origin)).toEqual([
@@ -92,7 +92,7 @@ describe('encrypted call', () => {
     ])
   })
 
-  it("encrypted call is dated by the server's clock even if the client's is an hour off", async () => {
+  it("call is dated by the server's clock if the client's is an hour off", { tags: 'client-modes/2' }, async () => {
     for (const off of [-3_600_000, 3_600_000]) {
       const { server, send, clock, advance } = setup()
       clock.client += off
@@ -115,7 +115,7 @@ describe('encrypted call', () => {
 })
 
 describe('session renewal', () => {
-  it('client renews the encrypted session 5 s before its expiry, not earlier', async () => {
+  it('client renews its session 5 s before end', { tags: ['client-modes/1', 'bootstrap-and-session/1'] }, async () => {
     const { server, send, advance } = setup()
     await send()
     advance(594_999)
@@ -123,7 +123,8 @@ describe('session renewal', () => {
     expect(server.count(sessionPath)).toBe(1)
     advance(1)
     expect((await send()).ok).toBe(true)
-    expect(server.count(sessionPath)).toBe(2)
+    const keys = server.requests.filter(({ path }) => path === sessionPath).map(({ body }) => body)
+    expect(new Set(keys).size).toBe(2)
   })
 
   it('client opens one session for 100 concurrent calls, at first and at the renewal', async () => {
@@ -207,6 +208,7 @@ describe('session renewal', () => {
 describe('resend of an encrypted call', () => {
   it.each(['SECURE_SESSION_EXPIRED', 'SECURE_SESSION_MISMATCH'])(
     'client resends a call once after %s, with a new session, rid, IV and timestamp',
+    { tags: 'client-modes/1' },
     async (code) => {
       const { server, send, advance } = setup()
       await send()
@@ -226,7 +228,7 @@ describe('resend of an encrypted call', () => {
     },
   )
 
-  it('client does not resend a call that it has already resent', async () => {
+  it('client does not resend a call that it has already resent', { tags: 'client-modes/1' }, async () => {
     const { server, send } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? refusal(409, 'SECURE_SESSION_EXPIRED') : next())
     expect(await send()).toMatchObject({ ok: false, code: 'SECURE_SESSION_EXPIRED', maybeProcessed: false })
@@ -270,7 +272,7 @@ describe('resend of an encrypted call', () => {
     }
   })
 
-  it("client measures the server's clock again after REQUEST_TIMESTAMP_OUT_OF_RANGE", async () => {
+  it('client measures the clock again after REQUEST_TIMESTAMP_OUT_OF_RANGE', { tags: 'client-modes/2' }, async () => {
     const { server, send, clock } = setup()
     await send()
     clock.server += 120_000
@@ -514,14 +516,14 @@ describe('plain text in mode auto', () => {
 describe('key pins', () => {
   const pinOf = (index: 0 | 1) => secure.pinOf(Buffer.from(serverKeys[index].publicKey, 'base64url'))
 
-  it('client accepts a server key that matches one of up to two pins', async () => {
+  it('client accepts a server key that matches one of up to two pins', { tags: 'key-pins/1' }, async () => {
     for (const pins of [[pinOf(0)], [pinOf(1), pinOf(0)]]) {
       const { send } = setup({ pins })
       expect((await send()).ok).toBe(true)
     }
   })
 
-  it('client with pins refuses another server key before it requests a session', async () => {
+  it('client with pins refuses another server key before it requests a session', { tags: 'key-pins/1' }, async () => {
     const { send, server } = setup({ pins: [pinOf(1)] })
     expect(await send()).toMatchObject({ ok: false, code: 'SECURE_PIN_MISMATCH', maybeProcessed: false })
     expect(server.requests.map(({ path }) => path)).toEqual([bootstrap])
@@ -534,7 +536,7 @@ describe('key pins', () => {
     ['one pin that is too short', [pinOf(0).slice(0, -1)]],
     ['one pin with a trailing line feed', [`${pinOf(0)}\n`]],
     ['one pin that is not canonical base64url', [`sha256:${'A'.repeat(42)}B`]],
-  ])('client rejects the option pins with %s', (_, pins) => {
+  ])('client rejects the option pins with %s', { tags: 'key-pins/1' }, (_, pins) => {
     expect(() => setup({ pins })).toThrow(new TypeError('At most two pins, sha256: and 43 characters each'))
   })
 })
@@ -546,7 +548,7 @@ test.each(['console.example', 'https://console.example/', 'https://Console.examp
   },
 )
 
-describe('request that cannot be encrypted', () => {
+describe('request that cannot be encrypted', { tags: 'client-modes/5' }, () => {
   it.each([
     ['path', { path: '/healthz' }],
     ['path', { path: '/api/v1/secure/dispatch' }],
@@ -556,7 +558,7 @@ describe('request that cannot be encrypted', () => {
     ['headers', { headers: { authorization: 'a\r\nb: c' } }],
     ['body', { body: 'not JSON' }],
     ['body', { method: 'GET', body: '{}' }],
-  ] as const)('encrypted call fails before sending anything if its %s is invalid: %j', async (part, change) => {
+  ] as const)('call is not sent if its %s is invalid: %j', { tags: 'inner-requests/1' }, async (part, change) => {
     const { server, session } = setup()
     const outcome = await session.send({ ...redeem, ...change })
     expect(outcome).toMatchObject({ ok: false, code: 'SECURE_REQUEST_INVALID', phase: 'local', part })

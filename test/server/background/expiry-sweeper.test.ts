@@ -7,7 +7,7 @@ import { until } from '../../support/server/deliveries.js'
 import { liveServer } from '../../support/server/server.js'
 import { newTenant } from '../../support/server/tenant.js'
 
-it('updates queued behind a hanging delivery expire when the test clock advances a day', async () => {
+it('updates behind a hanging delivery expire when the clock advances a day', { tags: 'test-clock/2' }, async () => {
   let called = () => {}
   const hanging = new Promise<void>((resolve) => {
     called = resolve

@@ -169,7 +169,7 @@ describe('bot review', () => {
     await own.close()
   })
 
-  it('bots.apply under auto-approval returns pending, without the token', { tags: 'bot-states/1' }, async () => {
+  it('auto-approved bot is pending at first; the next read shows its token', { tags: ['operator-api/2', 'bot-states/1'] }, async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)
     const applied = await tenant.appliedBot()

@@ -52,20 +52,7 @@ describe('templates of a linked bot', () => {
 })
 
 describe('checks of bot template calls', () => {
-  it('bot template call requires its own scope', { tags: 'scopes/1' }, async () => {
-    const tenant = await newTenant(server)
-    const codesWith = async (scope: BotScope) => {
-      const { id: botId } = await tenant.linkedBot([scope])
-      const { create, submit } = botCallsOf(tenant, botId)
-      return [await tenant.console(bots.templates, { botId }), await create(), await submit('tpl_0')].map(
-        (it) => it.code,
-      )
-    }
-    expect(await codesWith('vouchers:read')).toEqual([null, 'INSUFFICIENT_SCOPE', 'INSUFFICIENT_SCOPE'])
-    expect(await codesWith('vouchers:templates:write')).toEqual(['INSUFFICIENT_SCOPE', null, 'TEMPLATE_NOT_FOUND'])
-  })
-
-  it('bot template submitted under auto-approval is reviewing, and active at the next read', async () => {
+  it('auto-approved bot template is reviewing, and active at the next read', { tags: ['operator-api/2', 'scopes/1'] }, async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)
     const { id: botId } = await tenant.appliedBot({ scopes: [...botScopes] })

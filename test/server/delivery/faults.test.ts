@@ -104,7 +104,7 @@ describe('planted fault duplicate', () => {
     expect(counted).toEqual({ wrong: 3, right: 2 })
   })
 
-  it.each([200, 500])('sends the same bytes again after a %i, which changes no record', async (status) => {
+  it.each([200, 500])('sends the same bytes again after a %i', { tags: 'faults-of-deliveries/2' }, async (status) => {
     const { scene, receiver } = await open()
     receiver.respond = () => (receiver.calls.length === 1 ? status : 418)
     await plant(scene, { kind: 'duplicate' })
@@ -226,7 +226,7 @@ describe('planted fault late', () => {
     expect(state).toEqual({ wrong: 'old', right: 'new' })
   })
 
-  it('waits for the next update of its chat, whose status does not matter', async () => {
+  it('waits for the next update of its chat, whatever its status', { tags: 'faults-of-deliveries/3' }, async () => {
     const { scene, receiver, say: sayHere } = await open()
     const other = await newChat(scene.tenant, scene.bot)
     receiver.respond = (call) => (textOf(call) === 'next' ? 500 : 200)
@@ -244,7 +244,7 @@ describe('planted fault late', () => {
     expect(await attemptsOf(scene, 1)).toEqual([[200, 'late']])
   })
 
-  it('without a chat waits for the next update without one', async () => {
+  it('without a chat waits for the next update without one', { tags: 'faults-of-deliveries/3' }, async () => {
     const { scene, receiver, say } = await open()
     await plant(scene, { kind: 'late' })
     await scene.ping()
@@ -256,7 +256,7 @@ describe('planted fault late', () => {
     expect(updateIds(receiver)).toEqual([2, 3, 1])
   })
 
-  it('ends after 10 s by the clock of the server without a next update', async () => {
+  it('ends after 10 s by the clock of the server without an update', { tags: 'faults-of-deliveries/3' }, async () => {
     const { scene, receiver, say } = await open()
     await plant(scene, { kind: 'late' })
     await say('late')
@@ -440,7 +440,7 @@ describe('planted fault late', () => {
   })
 })
 
-describe('planted fault lost', () => {
+describe('planted fault lost', { tags: 'faults-of-deliveries/2' }, () => {
   it('fails an attempt without sending it; the schedule goes on and the endpoint is not failing', async () => {
     const { scene, receiver } = await open()
     await plant(scene, { kind: 'lost' })
@@ -468,7 +468,7 @@ describe('planted fault lost', () => {
   })
 })
 
-describe('planted faults of the signature', () => {
+describe('planted faults of the signature', { tags: 'faults-of-deliveries/2' }, () => {
   const appliers =
     (applied: string[], toleranceSeconds: number, verifies = true): Program =>
     (call, { trueNow }) => {
@@ -540,7 +540,7 @@ describe('choice of deliveries by a planted fault', () => {
     ['type', () => ({ type: 'ping' as const }), [3]],
     ['members of the body', () => ({ body: { message: { text: 'second' } } }), [2]],
     ['type and members that differ', () => ({ type: 'ping' as const, body: { message: { text: 'second' } } }), []],
-  ])('matches %s', async (_, match, expected) => {
+  ])('matches %s', { tags: 'faults-of-deliveries/1' }, async (_, match, expected) => {
     const { scene, say } = await open()
     const planted = await plant(scene, { kind: 'duplicate', times: 9, match: match(scene.bot.id) })
     expect(planted.status).toBe(200)
@@ -551,7 +551,7 @@ describe('choice of deliveries by a planted fault', () => {
     expect(await affected(scene)).toEqual(expected)
   })
 
-  it('counts the attempts of the schedule, but no manual retry', async () => {
+  it('counts the attempts of the schedule, but no manual retry', { tags: 'faults-of-deliveries/1' }, async () => {
     const { scene, receiver } = await open()
     receiver.respond = () => 500
     const updateId = await scene.ping()
@@ -577,6 +577,7 @@ describe('detail of a delivery with a planted fault', () => {
 
   it.each(['forged', 'stale'] as const)(
     'names %s as the only cause of a refusal, also after a restart',
+    { tags: 'faults-of-deliveries/4' },
     async (kind) => {
       const { scene, receiver } = await open()
       receiver.respond = () => 401

@@ -54,7 +54,9 @@ describe('calls as an application', () => {
     expect(template?.issuedCount).toBe(1)
   })
 
-  it('call shows its request and response without the credentials of the voucher', async () => {
+  it('call shows request and response without the voucher credentials', {
+    tags: 'acting-for-others/1',
+  }, async () => {
     const input = issueInput()
     const issued = await send({
       endpoint: 'vouchers.issue',
@@ -74,7 +76,7 @@ describe('calls as an application', () => {
     for (const { value } of credentials) expect(issued.text + redeemed.text).not.toContain(value)
   })
 
-  it('calls of the operator are marked in log, activity and history, and make no token', async () => {
+  it('calls are marked in log, activity and history, and make no token', { tags: 'acting-for-others/2' }, async () => {
     const input = issueInput()
     const issued = await make({ endpoint: 'vouchers.issue', input })
     const voucherId = String(dataOf(issued).id)
@@ -137,7 +139,7 @@ describe('calls as an application', () => {
     ])
   })
 
-  it('no policy on encryption or origins refuses the operator', async () => {
+  it('no policy on encryption or origins refuses the operator', { tags: 'acting-for-others/1' }, async () => {
     const own = await newTenant(server)
     const allowed_origins = ['https://a.example']
     await own.console(contract.apps.update, { appId: own.appId, secure_transport: 'required', allowed_origins })
@@ -229,7 +231,7 @@ describe('calls as an application', () => {
     expect([response.status, response.details.errors]).toMatchObject([400, [{ pointer }]])
   })
 
-  it('voucher of another application and unknown ids are refused', async () => {
+  it('voucher of another application and unknown ids are refused', { tags: 'acting-for-others/1' }, async () => {
     const other = await newTenant(server)
     const { id } = await other.issue()
     const call = { endpoint: 'vouchers.redeem', input: {} } as const
@@ -287,7 +289,7 @@ describe('log of calls as an application', () => {
 })
 
 describe('credentials for the operator', () => {
-  it('operator sees the credentials that the issue returned, as a marked event of the voucher', async () => {
+  it('operator sees the credentials of a voucher, as a marked event', { tags: 'acting-for-others/2' }, async () => {
     const voucher = await tenant.issue(templateId)
     const shown = await tenant.operator(platform.showCredentials, { voucherId: voucher.id })
     expect(shown.data).toEqual({ voucher_id: voucher.id, credentials: voucher.credentials })
@@ -305,7 +307,9 @@ describe('credentials for the operator', () => {
     for (const { value } of voucher.credentials) expect(text).not.toContain(value)
   })
 
-  it('server beyond loopback shows no credentials and makes no call as an application', async () => {
+  it('server beyond loopback shows no credentials, makes no such call', {
+    tags: 'acting-for-others/1',
+  }, async () => {
     const { id: voucherId } = await tenant.issue(templateId)
     const open = testApp({ store: server.deps.store, isLoopback: false })
     const operator = callerOf(open.send, open.operatorKey)

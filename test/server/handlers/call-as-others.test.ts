@@ -73,7 +73,7 @@ describe('calls as a bot', () => {
     expect(dataOf(await polled)).toMatchObject({ items: [{ type: 'ping' }] })
   })
 
-  it('bot without scope or link, disabled or not approved is refused as with its token', async () => {
+  it('bot without scope, link or approval is refused as with its token', { tags: 'acting-for-others/1' }, async () => {
     const withScopes = (scopes: readonly BotScope[]) => tenant.bot(scopes)
     const sender = await withScopes(['messages:send'])
     expect((await asBot({ endpoint: 'webhook.info', input: {} }, sender.id)).code).toBe('INSUFFICIENT_SCOPE')
@@ -177,7 +177,9 @@ describe('calls as an account', () => {
     expect((await tenant.console(bots.get, { botId })).data.one_time_token).toMatch(/^sbot_/)
   })
 
-  it('every call of bots and accounts is offered, except those that only make a token', async () => {
+  it('every call of bots and accounts is offered, unless for a token', {
+    tags: 'acting-for-others/1',
+  }, async () => {
     const idsOf = ({ body }: { readonly body: unknown }) =>
       (body as { properties: { endpoint: { enum: string[] } } }).properties.endpoint.enum
     const offered = [...idsOf(platform.callAsBot), ...idsOf(platform.callAsAccount)]

@@ -70,7 +70,7 @@ describe('records that the operator finds', () => {
     expect(await find(String(update_id))).toContainEqual(delivery)
   })
 
-  it('records of every application are found, at most 20 and each once', async () => {
+  it('records of every application are found, at most 20 and each once', { tags: 'operator-api/3' }, async () => {
     const other = await newTenant(server)
     const { id } = await other.issue()
     expect(await idsOf(id)).toEqual([['voucher', id]])

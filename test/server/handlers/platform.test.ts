@@ -20,7 +20,7 @@ import { storeName } from '../../support/store/engine-name.js'
 const server = sharedApp()
 
 describe('operator API', () => {
-  it('operator API returns 404 for every method if it is switched off', async () => {
+  it('operator API returns 404 for every method if it is switched off', { tags: 'operator-api/1' }, async () => {
     const off = testApp({ operatorKeyHash: null })
     for (const endpoint of endpoints.filter((it) => it.caller === 'operator')) {
       const path = endpoint.path.replaceAll(/:[A-Za-z]+/g, 'x')
@@ -37,7 +37,7 @@ describe('operator API', () => {
 describe('test clock', () => {
   const iso = (ms: number) => new Date(ms).toISOString()
 
-  it('test clock moves forward by seconds or to an instant, never back', async () => {
+  it('test clock moves forward by seconds or to an instant, never back', { tags: 'test-clock/1' }, async () => {
     const own = testApp()
     const operator = callerOf(own.send, own.operatorKey)
     const { getClock, setClock, advanceClock } = contract.platform
@@ -155,7 +155,7 @@ describe('bots and templates of all accounts', () => {
 })
 
 describe('injected faults', () => {
-  it('error fault returns 503 without an effect for the given number of calls', async () => {
+  it('error fault returns 503 without an effect for the given number of calls', { tags: 'faults/1' }, async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const added = await tenant.operator(contract.platform.addFault, {
@@ -176,7 +176,7 @@ describe('injected faults', () => {
     expect((await redeem()).status).toBe(200)
   })
 
-  it('delay fault delays the response of the next call by the given number of milliseconds', async () => {
+  it('delay fault delays the response of the next call by the given time', { tags: 'faults/1' }, async () => {
     const order: unknown[] = []
     const delay = async (ms: number) => {
       order.push(`a delay of ${ms} ms begins`)
@@ -208,7 +208,7 @@ describe('injected faults', () => {
     expect((await tenant.operator(contract.platform.clearFaults, {})).data).toEqual({ removed: 0 })
   })
 
-  it('faults are listed with the calls that are left, and removed one by one', async () => {
+  it('faults are listed with the calls that are left, and removed one by one', { tags: 'faults/3' }, async () => {
     const tenant = await newTenant(server)
     const fault = { endpoint: 'apps.list', kind: 'error', times: 2, share: 1 } as const
     const one = (await tenant.operator(contract.platform.addFault, fault)).data
@@ -222,6 +222,9 @@ describe('injected faults', () => {
     })
     expect((await tenant.console(contract.apps.list, {})).status).toBe(200)
     expect(await list()).toEqual([{ ...two, left: 1 }])
+    const match = { body: { credential: { value: 'secret' } } }
+    await tenant.operator(contract.platform.addFault, { endpoint: 'vouchers.redeem', kind: 'error', match })
+    expect((await list())[1]?.match).toEqual({ body: ['credential'] })
     await tenant.operator(contract.platform.clearFaults, {})
   })
 
@@ -237,7 +240,7 @@ describe('injected faults', () => {
     [{ endpoint: 'apps.list', kind: 'error', share: 0 }, { pointer: '/share' }],
     [{ endpoint: 'apps.list', kind: 'error', share: 1.5 }, { pointer: '/share' }],
     [{ endpoint: 'apps.list', kind: 'delay', times: 1, delay_ms: 60_001 }, { pointer: '/delay_ms' }],
-  ])('invalid fault %j is refused', async (input, issue) => {
+  ])('invalid fault %j is refused', { tags: 'faults/3' }, async (input, issue) => {
     const operator = callerOf(server.send, server.operatorKey)
     const response = await operator(contract.platform.addFault, input as never)
     expect(response.status).toBe(400)
@@ -254,6 +257,7 @@ describe('operator API over a real socket', () => {
 
   it.each(['issue', 'redeem', 'reverse'] as const)(
     'retry of %s after a dropped response gets the same response and has no further effect',
+    { tags: 'faults/1' },
     async (name) => {
       const tenant = await newTenant(live)
       const voucher = await tenant.issue()

@@ -59,7 +59,7 @@ describe('session endpoint', () => {
     expect([response.status, response.code]).toEqual([status, code])
   })
 
-  it('31st session request of an address in a minute is refused', { tags: 'rate-limits/3' }, async () => {
+  it('31st session request of an address in a minute is refused', { tags: ['bootstrap-and-session/4', 'rate-limits/3'] }, async () => {
     await server.close()
     let now = 0
     server = testApp({ limits: createLimits({}, () => now) })
@@ -116,7 +116,7 @@ describe('session endpoint', () => {
 })
 
 describe('order of refusals of a dispatch', () => {
-  it('dispatch path with another method gets 405 with Allow before any other refusal', async () => {
+  it('dispatch path with another method gets 405 before any other refusal', { tags: 'dispatch-order/3' }, async () => {
     const response = await server.send({
       method: 'PUT',
       path: paths.dispatch,
@@ -125,7 +125,7 @@ describe('order of refusals of a dispatch', () => {
     expect([response.status, response.code, response.headers.allow]).toEqual([405, 'METHOD_NOT_ALLOWED', 'POST'])
   })
 
-  it('server checks dispatch headers before reading the body: media type (415), then size (413)', async () => {
+  it('server checks media type, then size, before it reads a dispatch', { tags: 'dispatch-order/3' }, async () => {
     const port = await listening()
     const long = 'Content-Length: 900000\r\n\r\n'
     const plain = sealedHead.replace(MEDIA_TYPE, 'application/json')
@@ -149,7 +149,7 @@ describe('order of refusals of a dispatch', () => {
     }
   })
 
-  it('chunked dispatch request is accepted up to the exact size limit', async () => {
+  it('chunked dispatch request is accepted up to the exact size limit', { tags: 'envelopes/2' }, async () => {
     const port = await listening()
     const sent = (await wireSession(server.send)).seal({ method: 'GET', path: contract.templates.list.path })
     const chunked = (size: number) => {
@@ -252,7 +252,7 @@ describe('dispatch endpoint', () => {
 })
 
 describe('encrypted sessions', () => {
-  it('encrypted session expires after 600 s and is then refused like an unknown one', async () => {
+  it('encrypted session ends after 600 s', { tags: ['bootstrap-and-session/1', 'dispatch-order/2'] }, async () => {
     const { seal } = await wireSession(server.send)
     const call = { method: 'GET', path: contract.templates.list.path }
     server.clock.advance(599_999)
@@ -265,7 +265,14 @@ describe('encrypted sessions', () => {
     expect(forgotten.sameness).toBe(expired.sameness)
   })
 
-  it('dispatch request in an evicted session is refused as expired', async () => {
+  it('bootstrap names the key that a rotation made current', { tags: 'server-keys/1' }, async () => {
+    const kid = async () => JSON.parse((await server.send({ method: 'GET', path: paths.bootstrap })).text).kid
+    const first = await kid()
+    await server.deps.secure.keys.rotate(server.clock.now())
+    expect(await kid()).not.toBe(first)
+  })
+
+  it('dispatch request in an evicted session is refused as expired', { tags: 'dispatch-order/2' }, async () => {
     await server.close()
     const sessions = memorySessions<ServerSession>({ sessions: 1, ridsOfSession: 10, rids: 10 })
     server = testApp({ store, secure: { ...testDeps({ store }).secure, sessions } })
@@ -335,7 +342,7 @@ describe('disabled transport', () => {
     server = testApp({ store, secure: { ...testDeps({ store }).secure, enabled: false } })
   })
 
-  it('disabled transport: bootstrap reports it, session and dispatch fail, plain calls succeed', async () => {
+  it('disabled transport: bootstrap says so; others are refused', { tags: 'encrypted-transport/2' }, async () => {
     const bootstrap = await server.send({ method: 'GET', path: paths.bootstrap })
     expect([bootstrap.status, JSON.parse(bootstrap.text).enabled]).toEqual([200, false])
     for (const path of [paths.session, paths.dispatch]) {

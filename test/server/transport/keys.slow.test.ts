@@ -19,7 +19,7 @@ const kidIn = (keys: Pick<SecureKeys, 'list'>, state: string) =>
   keys.list(0).find((it) => it.state === state)?.kid as string
 
 describe('transport key', () => {
-  it('transport key is first next, then current, in grace for 120 s, then gone', { tags: 'server-keys/2' }, () => {
+  it('transport key is next, then current, in grace for 120 s and then destroyed', { tags: 'server-keys/2' }, () => {
     const file = keyFileInMemory()
     const keys = new SecureKeys(file, seededRandom('keys'), 0)
     const [first, second] = [kidIn(keys, 'current'), kidIn(keys, 'next')]
@@ -60,7 +60,7 @@ describe('transport key', () => {
     expect([keys.keyFor(first, GRACE_MS), keys.keyFor(second, GRACE_MS)?.kid]).toEqual([undefined, second])
   })
 
-  it('rotation of the transport key changes nothing if it cannot be written', { tags: 'server-keys/2' }, () => {
+  it('rotation of transport keys changes nothing if the file cannot be written', { tags: 'server-keys/2' }, () => {
     const file = keyFileInMemory()
     const keys = new SecureKeys(file, seededRandom('keys'), 0)
     const before = statesOf(keys, 0)
@@ -133,7 +133,7 @@ describe('transport key file', () => {
 })
 
 describe('key rotation on a server', () => {
-  it('transport key opens sessions until its grace period ends; open sessions continue', async () => {
+  it('key opens sessions until its grace period ends', { tags: ['server-keys/1', 'server-keys/2'] }, async () => {
     const server = testApp()
     const { keys } = server.deps.secure
     const tenant = await newTenant(server)

@@ -39,7 +39,7 @@ afterAll(async () => {
 describe('server that requires encryption', () => {
   it.each(endpoints.filter(isRuntime).map((it) => [it.id, it] as const))(
     'server that requires encryption refuses %s in plain text',
-    { tags: 'failure-codes/2' },
+    { tags: ['required-encryption/1', 'failure-codes/2'] },
     async (_, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       for (const credential of [undefined, null, 'nonsense']) {
@@ -73,7 +73,7 @@ describe('server that requires encryption', () => {
     ).toEqual(runtimeCalls)
   })
 
-  it('plain call cannot pass as an encrypted one by any header or query', async () => {
+  it('plain call cannot pass as encrypted by any header or query', { tags: 'required-encryption/2' }, async () => {
     const tenant = await newTenant(server)
     const names = ['inner', 'x-inner', 'x-secure', 'x-secure-inner', 'inner-origin', 'secure', 'sec-inner', 'forwarded']
     const forged = Object.fromEntries(
@@ -92,6 +92,7 @@ describe('server that requires encryption', () => {
 describe('application that requires encryption', () => {
   it.each(endpoints.filter(isRuntime).map((it) => [it.id, it] as const))(
     'application that requires encryption refuses %s in plain text',
+    { tags: 'required-encryption/1' },
     async (_, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       await scene.request()
@@ -128,7 +129,7 @@ describe('426 over a socket', () => {
   const head = (more = '') =>
     `POST ${contract.vouchers.verify.path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${more}`
 
-  it('response 426 is sent before the request body arrives, and the connection stays usable', async () => {
+  it('response 426 is sent before the body; the connection is usable', { tags: 'required-encryption/2' }, async () => {
     const connection = await RawConnection.to(await start())
     connection.write(head('Content-Length: 2\r\n\r\n'))
     expect((await connection.response()).status).toBe(426)

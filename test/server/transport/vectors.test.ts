@@ -74,7 +74,7 @@ it('transport vector file has 12 positive, 79 negative, 24 session and 55 path c
 
 it.each(vectors.positive.map((it) => [it.id, it] as const))(
   'server returns the session and dispatch responses of the transport vector %s',
-  { tags: ['envelope/3', 'times/1'] },
+  { tags: ['encrypted-transport/1', 'dispatch-order/1', 'envelopes/2', 'envelope/3', 'times/1'] },
   async (_, vector) => {
     let now = vector.session.createdAt
     const port = await serverOf(vector, () => now)
@@ -102,7 +102,7 @@ it.each(vectors.positive.map((it) => [it.id, it] as const))(
 
 it.each(vectors.negative.map((it) => [it.id, it] as const))(
   'server refuses the dispatch request of the negative transport vector %s',
-  { tags: 'failure-codes/2' },
+  { tags: ['dispatch-order/2', 'dispatch-order/3', 'failure-codes/2'] },
   async (_, vector) => {
     const base = positive(vector.base)
     const port = await serverOf(base, () => vector.serverNow)
@@ -132,6 +132,7 @@ it.each(vectors.negative.map((it) => [it.id, it] as const))(
 
 it.each(vectors.sessionRequest.map((it) => [it.id, it] as const))(
   'server responds to the session request of the transport vector %s as specified',
+  { tags: ['bootstrap-and-session/4', 'session-origins/2'] },
   async (_, vector) => {
     const base = positive('p01-get-no-origin')
     const port = await serverOf(base, () => base.serverNow, [...vector.allowedOrigins])
@@ -144,6 +145,7 @@ it.each(vectors.sessionRequest.map((it) => [it.id, it] as const))(
 
 it.each(vectors.paths.map((it) => [JSON.stringify(it.path).slice(0, 80), it] as const))(
   'server accepts or refuses the inner path %s as the transport vectors specify',
+  { tags: ['inner-requests/1', 'inner-requests/2', 'dispatch-order/1'] },
   async (_, { path, valid }) => {
     const base = positive('p01-get-no-origin')
     const port = await serverOf(base, () => base.serverNow)

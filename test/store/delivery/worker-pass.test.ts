@@ -22,7 +22,7 @@ const bots = (...entries: [string, string | null][]) => new Map(entries)
 const RETENTION = UNCONFIRMED_UPDATE_RETENTION_MS
 
 describe('claim of a delivery', () => {
-  it('claim stores a lease by the system clock and returns the attempt with update and webhook', async () => {
+  it('claim stores a lease by the system clock, and returns its attempt', { tags: 'test-clock/2' }, async () => {
     await passes.plant('bot_1', ['a'])
     const result = await passes.run()
     const leaseUntil = SYSTEM_NOW + LEASE_MS

@@ -81,6 +81,7 @@ async function needsOff(run: ProbeContext): Promise<void> {
 
 export const encryptedTransport = [
   transportRead.specified(
+    1,
     'suite',
     `Bootstrap names version ${PROTOCOL_VERSION} and the suite ${SUITE}.`,
     async (run) => {
@@ -88,30 +89,31 @@ export const encryptedTransport = [
       run.equals('v and suite', [v, suite], [PROTOCOL_VERSION, SUITE])
     },
   ),
-  accountTransport('console-call', 'A console call can be made through the encrypted transport.', async (run) => {
+  accountTransport(3, 'console-call', 'A console call can be made through the encrypted transport.', async (run) => {
     const { path } = contract.apps.list
     const headers = { accept: 'application/json', authorization: `Bearer ${run.resources.credential('jwt')}` }
     run.needs(await run.call(contract.apps.list, {}), 'a list of applications')
     const inner = await inside(run, { method: 'GET', path, query: {}, headers, body: null })
     run.holds(inner.body.success === true, 'an inner success', said(inner))
   }),
-  anonymous('session-while-off', 'While the transport is off, a session call is refused with 403.', async (run) => {
+  anonymous(2, 'session-while-off', 'While the transport is off, a session call is refused with 403.', async (run) => {
     await needsOff(run)
     run.refuses(await callSession(run), 403, 'SECURE_TRANSPORT_DISABLED')
   }),
-  anonymous('dispatch-while-off', 'While the transport is off, a dispatch is refused with 403.', async (run) => {
+  anonymous(2, 'dispatch-while-off', 'While the transport is off, a dispatch is refused with 403.', async (run) => {
     await needsOff(run)
     run.refuses(await dispatch(run, { origin: '' }, '{'), 403, 'SECURE_TRANSPORT_DISABLED')
   }),
 ]
 
 export const bootstrapAndSession = [
-  reading('server-time', 'serverTime of bootstrap is in milliseconds.', async (run) => {
+  reading(2, 'server-time', 'serverTime of bootstrap is in milliseconds.', async (run) => {
     const { serverTime } = membersOrNone((await readsBootstrap(run)).json)
     const fits = Number.isSafeInteger(serverTime) && Number(serverTime) >= MILLISECONDS_MIN
     run.holds(fits, 'milliseconds since 1970', serverTime)
   }),
   reading(
+    4,
     'kid',
     'kid of bootstrap is the first 16 characters of the base64url SHA-256 of serverPublicKey.',
     async (run) => {
@@ -120,25 +122,25 @@ export const bootstrapAndSession = [
       run.equals('kid', kid, kidOf(point))
     },
   ),
-  probe.partly('session', 'A session call with clientPublicKey returns sid, salt and brand.', async (run) => {
+  probe.partly(2, 'session', 'A session call with clientPublicKey returns sid, salt and brand.', async (run) => {
     const { response, members } = await opened(run)
     acceptsSession(run, response)
     const { sid, salt, brand } = members
     run.holds([sid, salt, brand].every(isText), 'texts sid, salt and brand', Object.keys(members))
   }),
-  probe('sid', 'sid is ss_ and 16 bytes in base64url.', async (run) => {
+  probe(4, 'sid', 'sid is ss_ and 16 bytes in base64url.', async (run) => {
     const { sid } = (await openedMembers(run)).members
     const bytes = /^ss_/.test(String(sid)) ? decodeBase64url(String(sid).slice(3)) : undefined
     run.holds(bytes?.length === 16, 'ss_ and 16 bytes', sid)
   }),
-  probe.partly('salt', 'salt is 32 bytes in unpadded base64url.', async (run) => {
+  probe.partly(2, 'salt', 'salt is 32 bytes in unpadded base64url.', async (run) => {
     const { salt } = (await openedMembers(run)).members
     run.equals('bytes of the salt', decodeBase64url(String(salt))?.length, 32)
   }),
-  probe('no-origin', 'origin of a session is empty if the request had none.', async (run) => {
+  probe(2, 'no-origin', 'origin of a session is empty if the request had none.', async (run) => {
     run.equals('origin', (await openedMembers(run)).members.origin, '')
   }),
-  probe.partly('lifetime', 'expiresAt of a session is 600 s after it was opened, in milliseconds.', async (run) => {
+  probe.partly(1, 'lifetime', 'expiresAt of a session is 600 s after it was opened, in milliseconds.', async (run) => {
     const { members, before, after } = await openedMembers(run)
     if (Number(before) < MILLISECONDS_MIN) run.notApplicable('Needs serverTime in milliseconds.')
     const least = Number(before) + SESSION_LIFETIME_MS - CLOCKS_MS
@@ -147,16 +149,17 @@ export const bootstrapAndSession = [
     const fits = Number(members.expiresAt) >= least && Number(members.expiresAt) <= most
     run.holds(fits, 'expiresAt 600,000 ms after serverTime', `expiresAt ${lasts} ms after serverTime`, 'decided')
   }),
-  probe('alias', 'A session call may name its key publicKey.', async (run) => {
+  probe(2, 'alias', 'A session call may name its key publicKey.', async (run) => {
     await session(run)
     const { clientPublicKey: publicKey } = newKey()
     acceptsSession(run, await callSession(run, { publicKey }))
   }),
-  probe('optional-members', 'A session call may name kid, v and suite.', async (run) => {
+  probe(2, 'optional-members', 'A session call may name kid, v and suite.', async (run) => {
     const { kid } = await session(run)
     acceptsSession(run, await callSession(run, { ...newKey(), kid, v: PROTOCOL_VERSION, suite: SUITE }))
   }),
   probe.specified(
+    1,
     'request-keys',
     'A call encrypted with the key and additional data of the specification is accepted.',
     async (run) => {
@@ -168,6 +171,7 @@ export const bootstrapAndSession = [
     },
   ),
   probe.specified(
+    1,
     'response-keys',
     'A response is encrypted with the key and additional data of the specification.',
     async (run) => {
@@ -178,26 +182,26 @@ export const bootstrapAndSession = [
       run.holds(innerOf(outer, envelope, fresh) !== undefined, 'a response that decrypts', 'one that does not')
     },
   ),
-  probe.specified('leading-zeros', 'A shared secret that begins with a zero byte keeps it.', async (run) => {
+  probe.specified(3, 'leading-zeros', 'A shared secret that begins with a zero byte keeps it.', async (run) => {
     await session(run)
     const keyPair = leadingZeroPair((await bootstrap(run)).serverPublicKey)
     const fresh = await openSession(run, { keyPair })
     run.succeeds(await dispatch(run, fresh, sealed(fresh, anyCall(run))))
   }),
-  probe('version', 'A session call for version 2 is refused with 400.', async (run) =>
+  probe(4, 'version', 'A session call for version 2 is refused with 400.', async (run) =>
     run.refuses(await callSession(run, { ...newKey(), v: 2 }), 400, 'SECURE_VERSION_UNSUPPORTED'),
   ),
-  probe('public-key', 'A session call without a valid key is refused with 400.', async (run) =>
+  probe(4, 'public-key', 'A session call without a valid key is refused with 400.', async (run) =>
     refusedKey(run, invalidKey),
   ),
-  probe('empty-body', 'A session call without a body is refused with 400 for its key.', async (it) => refusedKey(it)),
-  probe('unknown-kid', 'A session call with an unknown kid is refused with 409.', async (run) =>
+  probe(4, 'empty-body', 'A session call without a body is refused for its key.', async (it) => refusedKey(it)),
+  probe(4, 'unknown-kid', 'A session call with an unknown kid is refused with 409.', async (run) =>
     run.refuses(await callSession(run, { ...newKey(), kid: UNKNOWN_KID }), 409, 'SECURE_SESSION_MISMATCH'),
   ),
-  probe('version-before-key', 'The version of a session call is checked before its key.', async (run) =>
+  probe(4, 'version-before-key', 'The version of a session call is checked before its key.', async (run) =>
     run.refuses(await callSession(run, { ...invalidKey, v: 2 }), 400, 'SECURE_VERSION_UNSUPPORTED'),
   ),
-  probe('key-before-kid', 'The key of a session call is checked before its kid.', async (run) =>
+  probe(4, 'key-before-kid', 'The key of a session call is checked before its kid.', async (run) =>
     refusedKey(run, { ...invalidKey, kid: UNKNOWN_KID }),
   ),
 ]
@@ -245,13 +249,13 @@ const refused: readonly (readonly [name: string, what: string, key: () => string
 export const publicKeys = [
   keyProbe
     .with({ reads: true })
-    .partly('server-key', 'serverPublicKey is an uncompressed point of P-256, in canonical base64url.', async (run) => {
+    .partly(1, 'server-key', 'serverPublicKey is an uncompressed point, in canonical base64url.', async (run) => {
       const { serverPublicKey } = membersOrNone((await readsBootstrap(run)).json)
       const isPoint = typeof serverPublicKey === 'string' && decodePublicKey(serverPublicKey) !== undefined
       run.holds(isPoint, 'a point of 65 bytes in 87 characters', serverPublicKey)
     }),
   ...refused.map(([name, what, key]) =>
-    keyProbe(name, `A client key ${what} is refused.`, async (run) => {
+    keyProbe(1, name, `A client key ${what} is refused.`, async (run) => {
       await session(run)
       const { status } = await callSession(run, { clientPublicKey: key() })
       run.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)

@@ -68,15 +68,16 @@ const single = {
 
 /** Defines a probe for a refusal with a code. */
 const refusedAs =
-  (define: Define) =>
+  (define: Define, number: number) =>
   (name: string, title: string, [status, code]: Code, send: Send) =>
-    define(name, title, async (run) => run.refuses(await send(run, await session(run)), status, code))
-const refused = refusedAs(probe)
-const partlyRefused = refusedAs(probe.partly)
+    define(number, name, title, async (run) => run.refuses(await send(run, await session(run)), status, code))
+const refused = refusedAs(probe, 3)
+const partlyMalformed = refusedAs(probe.partly, 3)
+const partlyRefused = refusedAs(probe.partly, 2)
 
 /** Defines a probe that the first of two faults is reported. @param first sends the first fault alone */
 const before = (name: string, title: string, [status, code]: Code, first: Send, both: Send) =>
-  probe(name, title, async (run) => {
+  probe(3, name, title, async (run) => {
     const through = await session(run)
     const alone = await first(run, through)
     run.needsRefusal(alone, status)
@@ -85,14 +86,14 @@ const before = (name: string, title: string, [status, code]: Code, first: Send, 
   })
 
 const refusals = [
-  partlyRefused('media-type', 'Another media type is 415.', MEDIA, single.media),
+  partlyMalformed('media-type', 'Another media type is 415.', MEDIA, single.media),
   refused('size', 'An envelope that is too large is 413.', SIZE, single.size),
   refused('json', 'A body that is not JSON is 400.', FORM, faulty(none, brokenJson)),
   refused('query', 'A query in the outer request is 400.', [400, 'VALIDATION_FAILED'], (run, through) =>
     dispatch(run, through, sealed(through, anyCall(run)), { query: '?limit=1' }),
   ),
   refused('version', 'An envelope of version 2 is 400.', VERSION, single.version),
-  partlyRefused(
+  partlyMalformed(
     'missing-member',
     'A missing member is 400.',
     FORM,
@@ -113,7 +114,7 @@ const refusals = [
     faulty((through) => tsOf(through, 65_000)),
   ),
   partlyRefused('unknown-session', 'An unknown session is 409.', SESSION, single.session),
-  refused('kid', 'A kid that differs from the session is 409.', KID, single.kid),
+  refusedAs(probe, 2)('kid', 'A kid that differs from the session is 409.', KID, single.kid),
   partlyRefused('origin', 'An origin that differs from the session is 403.', ORIGIN, single.origin),
   partlyRefused('tag', 'A changed tag is 400.', TAG, single.tag),
   partlyRefused('additional-data', 'A rid that was changed on its way is 400.', TAG, (run, through) => {
@@ -175,12 +176,13 @@ const refusals = [
 ]
 
 export const dispatchOrder: readonly Probe[] = [
-  probe.with({ reads: true })('method', 'A GET of the dispatch path is 405.', async (run) =>
+  probe.with({ reads: true })(3, 'method', 'A GET of the dispatch path is 405.', async (run) =>
     run.refuses(await run.send({ method: 'GET', path: paths.dispatch, headers: {}, plain: true }), 405),
   ),
   ...refusals,
   ...[-50_000, 50_000].map((ms) =>
     probe.specified(
+      2,
       ms < 0 ? 'ts-50-s-ago' : 'ts-in-50-s',
       `A ts ${Math.abs(ms / 1000)} s ${ms < 0 ? 'in the past' : 'in the future'} is accepted.`,
       async (run) => {
@@ -190,6 +192,7 @@ export const dispatchOrder: readonly Probe[] = [
     ),
   ),
   probe.specified(
+    1,
     'encrypted-refusal',
     'A refusal of the call itself is encrypted, with the outer status 200.',
     async (run) => {
@@ -202,7 +205,7 @@ export const dispatchOrder: readonly Probe[] = [
       run.holds(isInside, 'outer status 200, encrypted', `outer status ${outer.status}, ${what}`)
     },
   ),
-  probe('mark-after-tag', 'An envelope whose tag does not match does not use up its rid.', async (run) => {
+  probe(4, 'mark-after-tag', 'An envelope whose tag does not match does not use up its rid.', async (run) => {
     const through = await session(run)
     const envelope = sealed(through, anyCall(run))
     run.needsRefusal(await dispatch(run, through, withOtherTag(envelope)))

@@ -30,23 +30,23 @@ async function exchange(run: ProbeContext) {
 }
 
 export const envelopes = [
-  probe.specified('all-required', 'An envelope without one of its eight members is refused.', async (run) => {
+  probe.specified(1, 'all-required', 'An envelope without one of its eight members is refused.', async (run) => {
     const through = await session(run)
     for (const name of ['v', 'suite', 'kid', 'sid', 'rid', 'ts', 'iv', 'ciphertext'] as const) {
       const { [name]: _, ...rest } = sealed(through, anyCall(run))
       isRefused(run, `an envelope without ${name}`, await dispatch(run, through, rest))
     }
   }),
-  probe.specified('media-type', `An envelope of the media type application/json is refused.`, async (run) => {
+  probe.specified(1, 'media-type', `An envelope of the media type application/json is refused.`, async (run) => {
     const through = await session(run)
     const headers = { 'content-type': 'application/json' }
     isRefused(run, 'this type', await dispatch(run, through, sealed(through, anyCall(run)), { headers }))
   }),
-  probe('media-type-of-response', `An encrypted response has the media type ${MEDIA_TYPE}.`, async (run) => {
+  probe(1, 'media-type-of-response', `An encrypted response has the media type ${MEDIA_TYPE}.`, async (run) => {
     const { response } = await exchange(run)
     run.holds(isMediaType(response.headers['content-type']), MEDIA_TYPE, response.headers['content-type'])
   }),
-  probe('repeated-fields', 'A response repeats v, suite, kid, sid, rid and ts.', async (run) => {
+  probe(2, 'repeated-fields', 'A response repeats v, suite, kid, sid, rid and ts.', async (run) => {
     const { sent, response } = await exchange(run)
     const fields = ({ v, suite, kid, sid, rid, ts }: Readonly<Record<string, unknown>>) => ({
       v,
@@ -58,22 +58,22 @@ export const envelopes = [
     })
     run.equals('fields', fields(membersOrNone(response.json)), fields({ ...sent }))
   }),
-  probe.specified('new-iv', 'Each response has its own IV of 96 bits.', async (run) => {
+  probe.specified(1, 'new-iv', 'Each response has its own IV of 96 bits.', async (run) => {
     const { sent, response } = await exchange(run)
     const { iv } = membersOrNone(response.json)
     run.holds(iv !== sent.iv && decodeBase64url(String(iv))?.length === 12, 'a new IV of 12 bytes', iv)
   }),
-  probe.specified('replay', 'An envelope that was processed is refused.', async (run) => {
+  probe.specified(1, 'replay', 'An envelope that was processed is refused.', async (run) => {
     const through = await session(run)
     isRefused(run, 'a replay', await replay(run, through))
   }),
-  probe.specified('rid-once', 'Another envelope with a rid that was used is refused.', async (run) => {
+  probe.specified(1, 'rid-once', 'Another envelope with a rid that was used is refused.', async (run) => {
     const through = await session(run)
     const { rid } = (await exchange(run)).sent
     isRefused(run, 'a used rid', await dispatch(run, through, sealed(through, anyCall(run), { rid })))
   }),
   ...[16, 64].map((length) =>
-    probe(`rid-of-${length}`, `A rid of ${length} characters is accepted.`, async (run) => {
+    probe(2, `rid-of-${length}`, `A rid of ${length} characters is accepted.`, async (run) => {
       const through = await session(run)
       isAccepted(
         run,
@@ -83,22 +83,22 @@ export const envelopes = [
     }),
   ),
   ...[15, 65].map((length) =>
-    probe(`rid-of-${length}`, `A rid of ${length} characters is refused.`, async (run) => {
+    probe(2, `rid-of-${length}`, `A rid of ${length} characters is refused.`, async (run) => {
       const through = await session(run)
       const envelope = sealed(through, anyCall(run), { rid: `_${ridOf(length)}` })
       isRefused(run, 'such a rid', await dispatch(run, through, envelope))
     }),
   ),
-  probe('rid-with-a-dot', 'A rid with a character other than A-Za-z0-9_- is refused.', async (run) => {
+  probe(2, 'rid-with-a-dot', 'A rid with a character other than A-Za-z0-9_- is refused.', async (run) => {
     const through = await session(run)
     isRefused(run, 'a dot', await dispatch(run, through, sealed(through, anyCall(run), { rid: `.${ridOf(20)}` })))
   }),
-  probe('largest', 'An envelope of 262,144 bytes is accepted.', async (run) => {
+  probe(2, 'largest', 'An envelope of 262,144 bytes is accepted.', async (run) => {
     const through = await session(run)
     const text = padded(sealed(through, anyCall(run)), MAX_ENVELOPE_BYTES)
     isAccepted(run, 'such an envelope', await dispatch(run, through, text))
   }),
-  probe('too-large', 'An envelope of 262,145 bytes is refused.', async (run) => {
+  probe(2, 'too-large', 'An envelope of 262,145 bytes is refused.', async (run) => {
     const through = await session(run)
     const text = padded(sealed(through, anyCall(run)), MAX_ENVELOPE_BYTES + 1)
     isRefused(run, 'such an envelope', await dispatch(run, through, text))
@@ -118,6 +118,7 @@ const CALLS_BETWEEN = 40
 
 export const replayMarks = [
   marks.specified(
+    1,
     'after-other-calls',
     `An envelope is refused after ${CALLS_BETWEEN} other calls of its session too.`,
     async (run) => {

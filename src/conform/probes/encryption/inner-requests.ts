@@ -74,9 +74,9 @@ function verification(run: ProbeContext, { text = '', value = '' }): string {
 }
 
 const isRefused =
-  (define: Define) =>
+  (define: Define, number: number) =>
   ([name, what, path]: RefusedPath) =>
-    define(name, `A logical path ${what} is refused with the inner status 400.`, async (run) => {
+    define(number, name, `A logical path ${what} is refused with the inner status 400.`, async (run) => {
       await needsRead(run)
       const inner = await inside(run, read(run, { path, query: {} }))
       const fits = inner.status === 400 && inner.body.code === 'SECURE_REQUEST_INVALID'
@@ -84,37 +84,37 @@ const isRefused =
     })
 
 export const innerRequests = [
-  probe.specified('query', 'Query values are taken from the query object.', async (run) => {
+  probe.specified(1, 'query', 'Query values are taken from the query object.', async (run) => {
     await needsRead(run)
     const inner = await inside(run, read(run, { query: { limit: 7 } }))
     if (!isInnerSuccess(inner)) run.notApplicable(`Needs an inner success: ${said(inner)}.`)
     const { pagination } = membersOrNone(inner.body.data)
     run.equals('limit', membersOrNone(pagination).limit, 7)
   }),
-  ...specifiedPaths.map(isRefused(probe.partly)),
-  ...otherPaths.map(isRefused(probe)),
-  secureProbe('path-of-512', 'A logical path of 512 characters is not refused for its length.', async (run) => {
+  ...specifiedPaths.map(isRefused(probe.partly, 1)),
+  ...otherPaths.map(isRefused(probe, 2)),
+  secureProbe(2, 'path-of-512', 'A logical path of 512 characters is not refused for its length.', async (run) => {
     const inner = await inside(run, anyCall(run, { path: `${SEGMENT}/`.padEnd(512, 'x'), query: {} }))
     run.holds(inner.body.code !== 'SECURE_REQUEST_INVALID', 'another response', said(inner))
   }),
   ...refusedHeaders.map(([name, value]) =>
-    probe(`header-${name}`, `A call with the inner header ${name} is refused.`, async (run) => {
+    probe(3, `header-${name}`, `A call with the inner header ${name} is refused.`, async (run) => {
       await needsRead(run)
       const inner = await inside(run, read(run, { headers: { ...headersOf(run), [name]: value } }))
       run.holds(!isInnerSuccess(inner), 'an inner refusal', said(inner))
     }),
   ),
-  probe('other-header', 'An unknown inner header changes nothing.', async (run) => {
+  probe(3, 'other-header', 'An unknown inner header changes nothing.', async (run) => {
     await needsRead(run)
     const inner = await inside(run, read(run, { headers: { ...headersOf(run), 'x-conform': 'x' } }))
     run.holds(isInnerSuccess(inner), 'an inner success', said(inner))
   }),
-  probe.specified('authorization', 'The inner Authorization header is the credential of the call.', async (run) => {
+  probe.specified(1, 'authorization', 'The inner Authorization header is the credential of the call.', async (run) => {
     run.needs(await run.call(contract.templates.list, {}), 'a list of templates')
     const inner = await inside(run, read(run))
     run.holds(inner.status !== 401, 'an inner status other than 401', said(inner))
   }),
-  probe('outer-header', 'An Authorization header of the outer request changes nothing.', async (run) => {
+  probe(1, 'outer-header', 'An Authorization header of the outer request changes nothing.', async (run) => {
     await needsRead(run)
     const inner = await inside(run, read(run), { headers: { authorization: 'Bearer sop_none' } })
     run.holds(isInnerSuccess(inner), 'an inner success', said(inner))
@@ -122,6 +122,7 @@ export const innerRequests = [
   probe
     .with({ needs: ['secure', 'token', 'template'], vouchers: 1 })
     .specified(
+      1,
       'idempotency-key',
       'The inner Idempotency-Key header is the key of the call: a retry in a new envelope returns the same voucher.',
       async (run) => {
@@ -139,23 +140,23 @@ export const innerRequests = [
         run.holds(isInnerSuccess(second) && idOf(second) === idOf(first), 'the same voucher', said(second))
       },
     ),
-  probe('content-type', 'A body without an inner content-type has the inner status 415.', async (run) => {
+  probe(4, 'content-type', 'A body without an inner content-type has the inner status 415.', async (run) => {
     await needsRead(run)
     const body = { credential: { type: 'redeem_code', value: '' } }
     const inner = await inside(run, { method: 'POST', path: verify.path, query: {}, headers: headersOf(run), body })
     run.equals('inner status', inner.status, 415)
   }),
-  probe('white-space', 'A body of 64 KiB without its white space is not too large.', async (run) => {
+  probe(4, 'white-space', 'A body of 64 KiB without its white space is not too large.', async (run) => {
     const inner = await inside(run, verification(run, { text: ' '.repeat(BODY_BYTES) }))
     run.holds(inner.status !== 413, 'a status other than 413', said(inner))
   }),
-  probe('too-large', 'A body of more than 64 KiB without white space is too large.', async (run) => {
+  probe(4, 'too-large', 'A body of more than 64 KiB without white space is too large.', async (run) => {
     const value = 'x'.repeat(BODY_BYTES)
     run.needsRefusal(await run.call(verify, { credential: { type: 'redeem_code', value } }), 413)
     const inner = await inside(run, verification(run, { value }))
     run.equals('inner status', inner.status, 413)
   }),
-  secureProbe('response-headers', 'Inner response headers are only those that the rule names.', async (run) => {
+  secureProbe(4, 'response-headers', 'Inner response headers are only those that the rule names.', async (run) => {
     const { headers } = await inside(run, anyCall(run))
     const others = Object.keys(headers).filter((name) => !passedHeaders.includes(name))
     run.equals('other headers', others, [])
@@ -163,14 +164,14 @@ export const innerRequests = [
 ]
 
 export const innerResponses = [
-  responses.specified('success', 'The inner status of a success is 2xx.', async (run) => {
+  responses.specified(1, 'success', 'The inner status of a success is 2xx.', async (run) => {
     const inner = await inside(run, read(run))
     if (inner.body.success !== true) run.notApplicable(`Needs an inner success: ${said(inner)}.`)
     run.holds(inner.status >= 200 && inner.status <= 299, 'an inner 2xx status', said(inner))
   }),
   responses
     .with({ needs: ['secure'] })
-    .specified('refusal', 'A refusal has another inner status, or success is false.', async (run) => {
+    .specified(1, 'refusal', 'A refusal has another inner status, or success is false.', async (run) => {
       const inner = await inside(run, anyCall(run, { headers: { authorization: 'Bearer sop_none' } }))
       run.holds(!isInnerSuccess(inner), 'an inner refusal', said(inner))
     }),

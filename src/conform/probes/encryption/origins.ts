@@ -49,7 +49,7 @@ async function readOf(run: ProbeContext, origin: string): Promise<Inner> {
 }
 
 export const sessionOrigins = [
-  probe.specified('bound', 'A session is bound to the Origin header of its request.', async (run) => {
+  probe.specified(1, 'bound', 'A session is bound to the Origin header of its request.', async (run) => {
     const response = await callSession(
       run,
       { clientPublicKey: encodeBase64url(newKeyPair().publicKey) },
@@ -58,36 +58,36 @@ export const sessionOrigins = [
     if (response.status >= 400) run.notApplicable(`Needs a session for ${ORIGIN}: ${response.code ?? response.status}.`)
     run.equals('origin', membersOrNone(response.json).origin, ORIGIN)
   }),
-  probe.specified('same-origin', 'A call with the origin of its session is accepted.', async (run) => {
+  probe.specified(1, 'same-origin', 'A call with the origin of its session is accepted.', async (run) => {
     const through = await session(run, ORIGIN)
     const { status, code } = await dispatch(run, through, sealed(through, anyCall(run)))
     run.holds(status < 400, 'status 200', `status ${status} ${code ?? ''}`)
   }),
-  probe.partly('other-origin', 'A call with another origin than its session is refused.', async (run) =>
+  probe.partly(1, 'other-origin', 'A call with another origin than its session is refused.', async (run) =>
     refusedFrom(run, ORIGIN, { origin: 'https://elsewhere.example' }),
   ),
-  probe.partly('missing-origin', 'A call without the origin of its session is refused.', async (run) =>
+  probe.partly(1, 'missing-origin', 'A call without the origin of its session is refused.', async (run) =>
     refusedFrom(run, ORIGIN, {}),
   ),
-  probe.partly('added-origin', 'A call with an origin in a session without one is refused.', async (run) =>
+  probe.partly(1, 'added-origin', 'A call with an origin in a session without one is refused.', async (run) =>
     refusedFrom(run, '', { origin: ORIGIN }),
   ),
-  probe('other-case', 'Origins are compared byte for byte: another case is refused.', async (run) =>
+  probe(2, 'other-case', 'Origins are compared byte for byte: another case is refused.', async (run) =>
     refusedFrom(run, ORIGIN, { origin: ORIGIN.replace('conform', 'Conform') }),
   ),
-  probe('two-origins-of-a-call', 'A call with two Origin headers matches no session.', async (run) =>
+  probe(2, 'two-origins-of-a-call', 'A call with two Origin headers matches no session.', async (run) =>
     refusedFrom(run, ORIGIN, { origin: [ORIGIN, ORIGIN] }),
   ),
-  probe('two-origins-of-a-session', 'A session call with two Origin headers is refused with 403.', async (run) => {
+  probe(2, 'two-origins-of-a-session', 'A session call with two Origin headers is refused with 403.', async (run) => {
     await session(run, ORIGIN)
     const key = { clientPublicKey: encodeBase64url(newKeyPair().publicKey) }
     run.refuses(await callSession(run, key, { origin: [ORIGIN, ORIGIN] }), 403, 'SECURE_ORIGIN_NOT_ALLOWED')
   }),
-  listing.specified('allowed', 'An application that lists an origin accepts calls of its sessions.', async (run) => {
+  listing.specified(1, 'allowed', 'An application that lists an origin accepts calls of its sessions.', async (run) => {
     const inner = await readOf(run, ORIGIN)
     run.holds(isInnerSuccess(inner), 'an inner success', said(inner))
   }),
-  listing.partly('not-allowed', 'An application that lists origins refuses a session without one.', async (run) => {
+  listing.partly(2, 'not-allowed', 'An application that lists origins refuses a session without one.', async (run) => {
     const inner = await readOf(run, '')
     const fits = inner.status === 403 && inner.body.code === 'ORIGIN_NOT_ALLOWED'
     run.holds(fits, 'inner status 403 ORIGIN_NOT_ALLOWED', said(inner))

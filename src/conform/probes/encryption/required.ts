@@ -46,14 +46,14 @@ const readTemplates = { method: 'GET', path: templates.list.path }
 const words = (value = '') => value.toLowerCase().split(/\s*,\s*/)
 
 export const requiredEncryption = [
-  probe.specified('plain-call', 'Where encryption is required, a plain call is refused with 426.', async (run) =>
+  probe.specified(1, 'plain-call', 'Where encryption is required, a plain call is refused with 426.', async (run) =>
     run.refuses(await plainResponse(run, readTemplates), 426, 'SECURE_TRANSPORT_REQUIRED'),
   ),
-  probe('before-the-body', 'The body of such a call is not read before.', async (run) => {
+  probe(2, 'before-the-body', 'The body of such a call is not read before.', async (run) => {
     run.needsRefusal(await plainResponse(run, readTemplates), 426)
     run.refuses(await plainResponse(run, { method: 'POST', path: vouchers.issue.path, body: '{' }), 426)
   }),
-  probe('upgrade', 'A 426 names the protocol: Upgrade: platform-secure/1, Connection: Upgrade.', async (run) => {
+  probe(2, 'upgrade', 'A 426 names the protocol: Upgrade: platform-secure/1, Connection: Upgrade.', async (run) => {
     const { headers } = run.needsRefusal(await plainResponse(run, readTemplates), 426)
     const fits = words(headers.upgrade).includes('platform-secure/1') && words(headers.connection).includes('upgrade')
     run.holds(fits, 'Upgrade: platform-secure/1 and Connection: Upgrade', {
@@ -61,7 +61,7 @@ export const requiredEncryption = [
       connection: headers.connection,
     })
   }),
-  probe.specified('encrypted-call', 'Where encryption is required, an encrypted call is accepted.', async (run) => {
+  probe.specified(1, 'encrypted-call', 'Where encryption is required, an encrypted call is accepted.', async (run) => {
     const before = await inside(run, anyCall(run))
     if (before.body.success === true && !isInnerSuccess(before)) run.notApplicable(`Needs a success: ${said(before)}.`)
     const inner = await whileRequired(run, (authorization) => inside(run, anyCall(run, { headers: { authorization } })))
