@@ -30,10 +30,7 @@ export const ruleOf = ({ id }: Pick<Probe, 'id'>): string => id.slice(0, id.inde
 type ProbeOptions = Partial<Omit<Probe, 'id' | 'number' | 'title' | 'run'>>
 
 /** Defines a probe by the number of its rule, its name, its statement as a sentence, and a function that tests it. */
-export interface Define {
-  (number: number, name: string, title: string, run: Probe['run']): Probe
-  (name: string, title: string, run: Probe['run']): Probe
-}
+export type Define = (number: number, name: string, title: string, run: Probe['run']) => Probe
 
 /** Defines probes of decisions; `specified` and `partly` those whose statement the interface specifies. */
 export interface DefineProbe extends Define {
@@ -47,21 +44,17 @@ export interface DefineProbe extends Define {
 export function probesOf(anchor: string, options: ProbeOptions = {}): DefineProbe {
   const define =
     (basis?: Basis): Define =>
-    // biome-ignore lint/suspicious/noExplicitAny: temporary
-    (...args: any[]) => {
-      const [number, name, title, run] = args.length === 3 ? [1, ...args] : args
-      return {
-        id: `${anchor}/${name}`,
-        number,
-        title,
-        basis: 'decided',
-        kind: 'protocol',
-        needs: [],
-        ...options,
-        ...(basis && { basis }),
-        run,
-      }
-    }
+    (number, name, title, run) => ({
+      id: `${anchor}/${name}`,
+      number,
+      title,
+      basis: 'decided',
+      kind: 'protocol',
+      needs: [],
+      ...options,
+      ...(basis && { basis }),
+      run,
+    })
   return Object.assign(define(), {
     specified: define('specified'),
     partly: define('partly_specified'),

@@ -44,7 +44,9 @@ const failureOf = (sent: Promise<unknown>) =>
 const credential = { type: 'redeem_code', value: 'CANA-RYCA-NARY-CODE' } as const
 
 describe('encrypted and plain paths', () => {
-  it('withSecure encrypts runtime, console and bot requests', { tags: ['encrypted-transport/3', 'times/1'] }, async () => {
+  it('withSecure encrypts runtime, console and bot requests', {
+    tags: ['encrypted-transport/3', 'times/1'],
+  }, async () => {
     const { server, send } = setup()
     const base = '/api/v1'
     for (const path of [read.path, `${base}/console/open-platform/apps`, `${base}/bot/getMe`, `${base}/x`]) {

@@ -226,7 +226,9 @@ describe('required mode', { tags: 'encrypted-transport/1' }, () => {
     expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_INVALID' })
   })
 
-  it('client in required mode sends no plain text after forged responses', { tags: ['inner-requests/1', 'encrypted-transport/1'] }, async () => {
+  it('client in required mode sends no plain text after forged responses', {
+    tags: ['inner-requests/1', 'encrypted-transport/1'],
+  }, async () => {
     const any = fc.constantFrom(...responses, ...bootstraps, ...sessions, [
       'responses as it should',
       undefined,

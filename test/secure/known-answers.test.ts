@@ -60,15 +60,19 @@ describe.each(vectors.positive)('$id', { tags: 'bootstrap-and-session/1' }, (it_
   it.each([
     ['c2s', request],
     ['s2c', response],
-  ] as const)('%s message of a vector has its envelope', { tags: ['encrypted-transport/1', 'bootstrap-and-session/1'] }, (direction, message) => {
-    const { envelope } = message
-    const key = direction === 'c2s' ? keysOf(it_).keyC2s : keysOf(it_).keyS2c
-    expect(secure.additionalData(envelope, direction)).toBe(message.aad)
-    const plaintext = bytes(message.plaintextBytes)
-    expect(secure.seal(key, direction, envelope, bytes(envelope.iv), plaintext)).toEqual(envelope)
-    const parsed = secure.parseEnvelope(envelope)
-    expect(parsed.ok && secure.open(key, direction, parsed.message)).toEqual(plaintext)
-  })
+  ] as const)(
+    '%s message of a vector has its envelope',
+    { tags: ['encrypted-transport/1', 'bootstrap-and-session/1'] },
+    (direction, message) => {
+      const { envelope } = message
+      const key = direction === 'c2s' ? keysOf(it_).keyC2s : keysOf(it_).keyS2c
+      expect(secure.additionalData(envelope, direction)).toBe(message.aad)
+      const plaintext = bytes(message.plaintextBytes)
+      expect(secure.seal(key, direction, envelope, bytes(envelope.iv), plaintext)).toEqual(envelope)
+      const parsed = secure.parseEnvelope(envelope)
+      expect(parsed.ok && secure.open(key, direction, parsed.message)).toEqual(plaintext)
+    },
+  )
 
   it('server opens the request of a transport vector and seals its response', () => {
     const read = secure.readDispatch(bodyOf(request), it_.serverNow)

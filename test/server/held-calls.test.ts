@@ -232,7 +232,9 @@ it('call with a key in use gets IDEMPOTENCY_KEY_IN_PROGRESS after 5 s', { tags: 
   client.destroy()
 })
 
-it('calls with the key of a held call are replays as soon as it is released', { tags: ['held-calls/3', 'keys-in-flight/1'] }, async () => {
+it('calls with the key of a held call are replays as soon as it is released', {
+  tags: ['held-calls/3', 'keys-in-flight/1'],
+}, async () => {
   const { sold, held, client } = await holdRedeem('before')
   const retries = Array.from({ length: 5 }, () => redeem(sold))
   held.release()

@@ -173,7 +173,9 @@ describe('links of bots', () => {
     expect([await get('app_1'), await get('app_2')]).toEqual(before)
   })
 
-  it('bot of another account or without approval cannot be linked', { tags: ['applications/1', 'bot-issue/1'] }, async () => {
+  it('bot of another account or without approval cannot be linked', {
+    tags: ['applications/1', 'bot-issue/1'],
+  }, async () => {
     await newBot('bot_other', 'other')
     await store.write(() => bots.apply('acc', 'bot_new', { name: 'New', username: 'new_bot' }, NOW, false))
     expect(await link('app_1', 'bot_other')).toMatchObject({ code: 'BOT_NOT_FOUND' })

@@ -151,7 +151,9 @@ describe('bot template calls', () => {
   const all = row({ review_status: 'approved', status: 'active', scopes: JSON.stringify(botScopes) })
   const without = (scope: BotScope) => JSON.stringify(botScopes.filter((it) => it !== scope))
 
-  it('bot template call checks approval, then state, then the scope', { tags: ['scopes/1', 'bot-side-templates/1'] }, () => {
+  it('bot template call checks approval, then state, then the scope', {
+    tags: ['scopes/1', 'bot-side-templates/1'],
+  }, () => {
     const scope = 'vouchers:read'
     const lacking = { ...all, scopes: without(scope) }
     expect(refuseTemplateCall({ ...lacking, review_status: 'pending', status: 'inactive' }, scope)).toEqual({

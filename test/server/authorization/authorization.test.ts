@@ -14,11 +14,26 @@ afterAll(closeGrid)
 
 const tried = onPostgres ? endpoints : sampleOf(endpoints, ({ id }) => isOfKind(rows[id]))
 
-describe.each(tried.map((it) => [it.id, it] as const))('%s', { tags: ['order-of-checks/2', 'scopes/1', 'scopes/2', 'tenants/1', 'credential-kinds/1', 'credential-kinds/2', 'applications/3', 'required-encryption/1'] }, (_id, endpoint) => {
-  it('endpoint responds to credentials, objects and transports as the authorization table says', async () => {
-    expect(await tryRoute(endpoint, 'quick')).toEqual([])
-  })
-})
+describe.each(tried.map((it) => [it.id, it] as const))(
+  '%s',
+  {
+    tags: [
+      'order-of-checks/2',
+      'scopes/1',
+      'scopes/2',
+      'tenants/1',
+      'credential-kinds/1',
+      'credential-kinds/2',
+      'applications/3',
+      'required-encryption/1',
+    ],
+  },
+  (_id, endpoint) => {
+    it('endpoint responds to credentials, objects and transports as the authorization table says', async () => {
+      expect(await tryRoute(endpoint, 'quick')).toEqual([])
+    })
+  },
+)
 
 it('OPTIONS on any route, and HEAD on a route without GET, return 405 for any credential', async () => {
   const routes = [...Object.values(rows).map((it) => it.route), ...openRoutes]

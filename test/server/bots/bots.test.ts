@@ -45,7 +45,9 @@ describe('bots.apply', () => {
     expect(responses.map((it) => it.code ?? 'made').sort()).toEqual([...Array(7).fill('USERNAME_TAKEN'), 'made'])
   })
 
-  it('21st bot of an account is refused; a bot that reapplied counts once', { tags: ['envelope/5', 'bot-records/4'] }, async () => {
+  it('21st bot of an account is refused; a bot that reapplied counts once', {
+    tags: ['envelope/5', 'bot-records/4'],
+  }, async () => {
     const tenant = await newTenant(server)
     const first = await tenant.appliedBot()
     for (let have = 1; have < 20; have++) await tenant.appliedBot()
@@ -169,7 +171,9 @@ describe('bot review', () => {
     await own.close()
   })
 
-  it('auto-approved bot is pending at first; the next read shows its token', { tags: ['operator-api/2', 'bot-states/1'] }, async () => {
+  it('auto-approved bot is pending at first; the next read shows its token', {
+    tags: ['operator-api/2', 'bot-states/1'],
+  }, async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)
     const applied = await tenant.appliedBot()
@@ -295,7 +299,9 @@ describe('regeneration of a bot token', () => {
 })
 
 describe('order of checks of a bot console call', () => {
-  it('bot console call checks body, bot, approval, state, scope, object', { tags: ['bot-states/3', 'bot-side-templates/1'] }, async () => {
+  it('bot console call checks body, bot, approval, state, scope, object', {
+    tags: ['bot-states/3', 'bot-side-templates/1'],
+  }, async () => {
     const tenant = await newTenant(server)
     const call = async (botId: string, input: object = {}) =>
       (await tenant.console(bots.createTemplate, { botId, ...templateBody(), ...input } as never)).code

@@ -18,7 +18,9 @@ afterAll(() => server.close())
 const seconds = START_MS / 1000
 
 describe('creation of a chat', () => {
-  it('new chat is private and empty, and sends the bot an update', { tags: ['envelope/6', 'times/2', 'chats/2'] }, async () => {
+  it('new chat is private and empty, and sends the bot an update', {
+    tags: ['envelope/6', 'times/2', 'chats/2'],
+  }, async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot, { user_id: 'ann' })
     expect(chat).toEqual({

@@ -168,7 +168,9 @@ describe('external_issue_id shared by both issue endpoints', () => {
 })
 
 describe('refused bot issue', () => {
-  it('bot issue checks chat, chat type and block before the template', { tags: ['chats/2', 'bot-issue/1', 'bot-issue/2'] }, async () => {
+  it('bot issue checks chat, chat type and block before the template', {
+    tags: ['chats/2', 'bot-issue/1', 'bot-issue/2'],
+  }, async () => {
     const nowhere = { template_id: 'tpl_none' }
     expect((await issue({ ...nowhere, chat_id: 'chat_none' })).code).toBe('CHAT_NOT_FOUND')
     const group = await newChat(tenant, bot, { type: 'group' })

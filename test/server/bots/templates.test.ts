@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type BotScope, botScopes } from '../../../src/contract/endpoint.js'
+import { botScopes } from '../../../src/contract/endpoint.js'
 import { contract } from '../../../src/contract/index.js'
 import type { TemplateInput } from '../../../src/contract/templates.js'
 import { type TestApp, testApp } from '../../support/server/app.js'
@@ -33,7 +33,9 @@ describe('templates of a bot without an application', () => {
 })
 
 describe('templates of a linked bot', () => {
-  it('templates of a bot stay in the application after it is unlinked', { tags: ['applications/1', 'bot-side-templates/3'] }, async () => {
+  it('templates of a bot stay in the application after it is unlinked', {
+    tags: ['applications/1', 'bot-side-templates/3'],
+  }, async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.linkedBot()
     const { data: template } = await botCallsOf(tenant, botId).create()
@@ -52,7 +54,9 @@ describe('templates of a linked bot', () => {
 })
 
 describe('checks of bot template calls', () => {
-  it('auto-approved bot template is reviewing, and active at the next read', { tags: ['operator-api/2', 'scopes/1'] }, async () => {
+  it('auto-approved bot template is reviewing, and active at the next read', {
+    tags: ['operator-api/2', 'scopes/1'],
+  }, async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)
     const { id: botId } = await tenant.appliedBot({ scopes: [...botScopes] })

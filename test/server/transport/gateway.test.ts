@@ -59,7 +59,9 @@ describe('session endpoint', () => {
     expect([response.status, response.code]).toEqual([status, code])
   })
 
-  it('31st session request of an address in a minute is refused', { tags: ['bootstrap-and-session/4', 'rate-limits/3'] }, async () => {
+  it('31st session request of an address in a minute is refused', {
+    tags: ['bootstrap-and-session/4', 'rate-limits/3'],
+  }, async () => {
     await server.close()
     let now = 0
     server = testApp({ limits: createLimits({}, () => now) })
