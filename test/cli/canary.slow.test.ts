@@ -221,6 +221,7 @@ async function leaksOf(path: string, it: Leaf, given: () => Given): Promise<stri
 
 test.each(leaves)(
   'the command %s writes no secret to stderr or files, nor to stdout in a dry run or error',
+  { tags: 'hidden-values/1' },
   async (path, it) => {
     const given = () => ({ run: bundle.run, signal: AbortSignal.timeout(RUN_MS) })
     expect(await leaksOf(path, it, given)).toEqual([])

@@ -84,6 +84,7 @@ test.each(calls)('the command %s exits 3 without a credential and says how to pr
 
 test.each(calls)(
   'the command %s --dry-run prints the request without secrets and sends nothing',
+  { tags: 'hidden-values/1' },
   async (path, { args }) => {
     const { baseUrl, received } = await stub(() => success({}))
     for (const format of ['--json', '']) {
@@ -102,6 +103,7 @@ test.each(calls)(
 
 test.each(calls)(
   'the command %s --debug prints no secret on stderr, even if the server echoes it',
+  { tags: 'hidden-values/1' },
   async (path, { args }) => {
     const { baseUrl } = await stub(({ headers }) => ({
       status: 400,

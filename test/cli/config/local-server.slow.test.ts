@@ -78,7 +78,7 @@ test('login --local sends the operator key only to the server of a known data fo
   expect(received.map((it) => [it.path, it.headers.authorization])).toEqual([['/healthz', undefined]])
 })
 
-test('server commands refuse -p with the profile of a remote server or a missing profile', async () => {
+test('server commands refuse -p with a remote or a missing profile', { tags: 'local-server/1' }, async () => {
   const home = homeWithProfiles({ default: {}, remote: { base_url: 'https://vouchers.example' } })
   for (const command of ['server status', 'server stop', 'server start', 'server export --out backup.ndjson']) {
     const ran = await cli(`${command} -p remote`, { home })

@@ -18,6 +18,7 @@ const changing = Object.entries(leafCalls).filter(([path, { changes }]) => chang
 
 test.each(changing)(
   'the command %s exits 2 for an unknown --fields name, lists valid ones and sends nothing',
+  { tags: 'results/1' },
   async (path, call) => {
     const ran = await against(`${path} ${call.args} --json --fields nonsense`, call.data)
     expect([ran.exit, ran.stdout, ran.received]).toEqual([2, '', []])

@@ -15,14 +15,14 @@ test.each([
   ['https://shop.example/v/1', '', { type: 'qr_token', value: 'https://shop.example/v/1' }],
   ['-', `${redeemCode}\n`, { type: 'redeem_code', value: redeemCode }],
   ['-', `${qrToken}\n`, { type: 'qr_token', value: qrToken }],
-])('vouchers verify sends the argument %s with its type', async (operand, stdin, credential) => {
+])('the argument %s is sent with its type', { tags: 'codes-as-arguments/1' }, async (operand, stdin, credential) => {
   const { baseUrl, received } = await stub(() => success(verification))
   const { exit } = await cli(['vouchers', 'verify', operand, '--base-url', baseUrl], { env: secrets, stdin })
   expect(exit).toBe(0)
   expect(received[0]?.body).toEqual({ credential })
 })
 
-test('--code sends a text that looks like QR data as a redeem code', async () => {
+test('--code sends a text that looks like QR data as a redeem code', { tags: 'codes-as-arguments/1' }, async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   const args = ['vouchers', 'verify', '--code', 'a.b', '--base-url', baseUrl]
   expect((await cli(args, { env: secrets })).stderr).toContain('This is not a redeem code')

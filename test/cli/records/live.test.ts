@@ -48,6 +48,7 @@ test.each([
   ['platform templates reject ', review, '/_platform/v1/reviews?kind=template', 'Coffee, demo'],
 ])(
   'completion of the line "%s" offers ids with summaries, and names with ids',
+  { tags: 'completion/1' },
   async (line, record, path, summary, name = '') => {
     const { baseUrl, received } = await stub(() => success(pageOf(record)))
     const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
@@ -109,7 +110,7 @@ test.each(['apps get ', 'webhook retry ', 'tokens revoke '])(
   },
 )
 
-test('completion prints nothing for errors and malformed responses and does not retry', async () => {
+test('completion prints nothing for errors and bad responses, without retry', { tags: 'completion/1' }, async () => {
   const responses = [
     refusal(401, 'TOKEN_INVALID'),
     refusal(429, 'RATE_LIMITED'),
@@ -145,7 +146,7 @@ test('completion removes control characters from names and omits ids that contai
   })
 })
 
-test('completion calls no server with VOUCHERCTL_COMPLETION_TIMEOUT=0', async () => {
+test('completion calls no server with VOUCHERCTL_COMPLETION_TIMEOUT=0', { tags: 'completion/1' }, async () => {
   const { baseUrl, received } = await stub(() => success(pageOf(app)))
   const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_COMPLETION_TIMEOUT: '0' }
   expect((await complete('apps get ', { env })).values).toEqual([])
@@ -162,7 +163,7 @@ function run(args: readonly string[], home: string, env: Record<string, string> 
   })
 }
 
-test('completion exits 0 without output if the server never responds', async () => {
+test('completion exits 0 without output if the server never responds', { tags: 'completion/1' }, async () => {
   const mute = createServer(() => {})
   const baseUrl = `http://127.0.0.1:${await listen(mute)}`
   const home = temporaryDir()

@@ -125,7 +125,7 @@ test('no command sends the operator key to a foreign server at the address of th
   expect(impostor.received).toEqual([])
 })
 
-test('no command sends a credential to a foreign server at the address of the local server', async () => {
+test('no credential goes to a stranger at the address of the local server', { tags: 'local-server/5' }, async () => {
   const home = temporaryDir()
   const impostor = await localStub(() => success(pageOf()), 'another')
   runningServer(defaultFolder(home), impostor.baseUrl)
@@ -138,7 +138,7 @@ test('no command sends a credential to a foreign server at the address of the lo
   expect(impostor.received).toEqual([])
 })
 
-test('a command demands a proof of the key of server.json if the process start time is unknown', async () => {
+test('a command demands a proof of the key if the process start is unknown', { tags: 'local-server/5' }, async () => {
   const home = temporaryDir()
   const local = await localStub(() => success(pageOf(app)))
   runningServer(defaultFolder(home), local.baseUrl)
@@ -152,6 +152,7 @@ test('a command demands a proof of the key of server.json if the process start t
 
 test.runIf(existsSync('/proc/self/stat'))(
   'a command detects a reused process id by the process start time, without an HTTP request',
+  { tags: 'local-server/5' },
   async () => {
     const home = temporaryDir()
     const { baseUrl, received } = await stub(() => success(pageOf(app)))

@@ -47,7 +47,7 @@ const storeProfile = (home: string, profile: object) => homeWithProfiles({ defau
 const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: string; hint: string } }).error
 
 describe('server list', () => {
-  test('server list shows a running in-memory server and removes the file of a killed server', async () => {
+  test('server list shows running servers and removes files of killed ones', { tags: 'local-server/3' }, async () => {
     const home = temporaryDir()
     const { baseUrl } = await localStub()
     const { dir } = register(home, baseUrl)
@@ -158,7 +158,7 @@ hint: Log in to it: \`voucherctl login --local --account me --base-url ${baseUrl
 })
 
 describe('a base URL of a local server', () => {
-  test('server status finds the server at --base-url and prints its folder and URL', async () => {
+  test('server status finds the server at --base-url and prints its folder', { tags: 'local-server/1' }, async () => {
     const home = temporaryDir()
     const { baseUrl } = await localStub()
     const { dir } = register(home, baseUrl)
@@ -166,7 +166,7 @@ describe('a base URL of a local server', () => {
     expect([exit, stdout]).toEqual([0, expect.stringContaining(`The server of ${dir} runs on ${baseUrl}.`)])
   })
 
-  test('server status and stop do not act on the default server if --base-url names another', async () => {
+  test('server status and stop act only on the server that --base-url names', { tags: 'local-server/1' }, async () => {
     const other = `http://127.0.0.1:${await closedPort()}`
     const home = temporaryDir()
     register(home, (await localStub()).baseUrl)
