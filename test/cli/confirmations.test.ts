@@ -28,12 +28,17 @@ const destructive: [line: string, warning: RegExp][] = [
   ['api DELETE /open-platform/applications/app_01/tokens/tok_01', /Every client that uses this token is refused/],
   ['server keys rotate', /Clients that pin the current key alone are refused. Valid pins then: /],
   ['api POST /_platform/v1/secure/keys/rotate', /Clients that pin the current key alone are refused/],
+  ['platform reset', /lost/],
+  ['platform snapshots restore old', /lost/],
+  ['platform snapshots remove old', /The state that it holds is lost/],
+  ['platform snapshots save old', /The state that it holds is lost/],
   ['login --with-token new.txt', /Nobody can show again .*: the application token sop_old0… for/],
 ]
 
 const responses: Record<string, unknown> = {
   DELETE: { ...app, ...token },
-  GET: pageOf(),
+  GET: pageOf({ name: 'old' }),
+  PUT: token,
   POST: {
     ...token,
     token: newToken,

@@ -12,6 +12,8 @@ test.each([
   [`\u0085]Q1 ${qrToken}\u0085`, '', { type: 'qr_token', value: qrToken }],
   [`\u200e${qrToken.toLowerCase()}`, '', { type: 'qr_token', value: qrToken }],
   ['-', `]d2${qrToken.toLowerCase()}\r\n`, { type: 'qr_token', value: qrToken }],
+  [`--qr-token=${redeemCode}`, '', { type: 'qr_token', value: redeemCode }],
+  ['A'.repeat(41), '', { type: 'qr_token', value: 'A'.repeat(41) }],
   ['https://shop.example/v/1', '', { type: 'qr_token', value: 'https://shop.example/v/1' }],
   ['-', `${redeemCode}\n`, { type: 'redeem_code', value: redeemCode }],
   ['-', `${qrToken}\n`, { type: 'qr_token', value: qrToken }],

@@ -46,21 +46,17 @@ test.each([
   ['platform bots approve ', review, '/_platform/v1/reviews?kind=bot', 'Coffee, demo'],
   ['platform templates show ', template, '/_platform/v1/templates?limit=100', 'One free coffee, draft'],
   ['platform templates reject ', review, '/_platform/v1/reviews?kind=template', 'Coffee, demo'],
-])(
-  'completion of the line "%s" offers ids with summaries, and names with ids',
-  { tags: 'completion/1' },
-  async (line, record, path, summary, name = '') => {
-    const { baseUrl, received } = await stub(() => success(pageOf(record)))
-    const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
-    const [values, summaries] = [[record.id], [summary]]
-    if (name !== '') {
-      values.push(name)
-      summaries.push(`${record.id}, ${'status' in record ? record.status : ''}`)
-    }
-    expect(await complete(line, { env })).toEqual({ kind: 'words', values, summaries })
-    expect(received.map((it) => [it.method, it.path])).toEqual([['GET', path]])
-  },
-)
+])('completion of "%s" offers ids, names', { tags: 'completion/1' }, async (line, record, path, summary, name = '') => {
+  const { baseUrl, received } = await stub(() => success(pageOf(record)))
+  const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
+  const [values, summaries] = [[record.id], [summary]]
+  if (name !== '') {
+    values.push(name)
+    summaries.push(`${record.id}, ${'status' in record ? record.status : ''}`)
+  }
+  expect(await complete(line, { env })).toEqual({ kind: 'words', values, summaries })
+  expect(received.map((it) => [it.method, it.path])).toEqual([['GET', path]])
+})
 
 test('completion offers no name that two records have or that has the form of an id', async () => {
   const named = (id: string, name: string) => ({ ...app, id, name })

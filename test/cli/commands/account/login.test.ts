@@ -150,6 +150,10 @@ test('a command demands a proof of the key if the process start is unknown', { t
   expect(local.received).toHaveLength(1)
 })
 
+test('a proof is the HMAC-SHA256 of the challenge', { tags: 'local-server/5' }, () => {
+  expect(proofOf('key', 'challenge')).toBe('_pSWP7rGsIbPhx1COvS7X3o9wOYdN-THjRIqbMdRs-g')
+})
+
 test.runIf(existsSync('/proc/self/stat'))(
   'a command detects a reused process id by the process start time, without an HTTP request',
   { tags: 'local-server/5' },

@@ -99,6 +99,8 @@ describe('api METHOD PATH', () => {
     ['api/v1/x', '/api/v1/x'],
     ['/_platform/v1/x', '/_platform/v1/x'],
     ['/healthz', '/healthz'],
+    ['/readyz', '/readyz'],
+    ['/metrics', '/metrics'],
     ['/healthzz', '/api/v1/healthzz'],
     ['/a b/ü?q=[1]"', '/api/v1/a%20b/%C3%BC?q=%5B1%5D%22'],
     ['/a%20b', '/api/v1/a%20b'],

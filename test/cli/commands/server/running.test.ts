@@ -1,7 +1,8 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { CHALLENGE_HEADER, proofOf } from '../../../../src/files/server-proof.js'
+import { registerServer } from '../../../../src/server/place.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import { homeWithProfiles } from '../../../support/cli/profiles.js'
 import { pageOf } from '../../../support/cli/samples.js'
@@ -58,6 +59,12 @@ describe('server list', () => {
       expect.objectContaining({ base_url: baseUrl, data_dir: dir, store: 'memory', ready: true }),
     ])
     expect(existsSync(file)).toBe(process.platform !== 'linux')
+  })
+
+  test('only its user can read a registry', { tags: ['local-server/3', 'local-server/4'] }, () => {
+    const registry = join(temporaryDir(), 'servers')
+    registerServer(registry, { instance_id: 'a' } as Parameters<typeof registerServer>[1])
+    expect([registry, join(registry, 'a.json')].map((it) => statSync(it).mode & 0o777)).toEqual([0o700, 0o600])
   })
 
   const database = 'postgres://db.example.com:5432/shop'

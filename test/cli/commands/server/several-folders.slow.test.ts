@@ -100,7 +100,7 @@ describe('a profile that follows folder A while the server of folder B runs too'
   ])('%s with %o starts the folder %s', { tags: 'local-server/2' }, async (line, env, folder) => {
     writeFileSync(profileFile(home), profiles)
     const dir = folder === 'default' ? join(home, '.local', 'share', 'voucherctl') : folders[folder]
-    const { stdout } = await run(home, filled(`${line} --dry-run`), env)
+    const { stdout } = await cli(filled(`${line} --dry-run`), { home, env })
     expect(stdout).toMatch(new RegExp(`would start a server on ${dir}$`, 'm'))
   })
 })
