@@ -114,7 +114,7 @@ test.each([
   expect([refusal, line.shows, line.path]).toEqual([undefined, shows, path])
 })
 
-test('api -i routes is refused, because -i is a flag of api and not of api routes', async () => {
+test('api -i routes is refused, because -i is a flag of api', { tags: 'command-line/1' }, async () => {
   const { refusal } = await parse(['api', '-i', 'routes'])
   expect(refusal).toMatchObject({ code: 'USAGE', message: "`voucherctl api routes` has no option '--include'." })
 })

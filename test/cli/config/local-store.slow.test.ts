@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { built, firstLine } from '../../support/cli/built-cli.js'
 import { cli, temporaryDir } from '../../support/cli/cli.js'
-import { homeWithProfiles, storedProfiles } from '../../support/cli/profiles.js'
 import { closedPort } from '../../support/closed-port.js'
 
 /** Runs a command in this process. The servers that it starts have their own. */
@@ -146,32 +145,6 @@ test('no command prints the key with which a server proves itself', async () => 
   const { proof_key: key } = JSON.parse(readFileSync(fileOf(home), 'utf8'))
   for (const line of ['server status', 'server list', 'doctor', 'server status --json', 'server list --json'])
     expect((await run(home, line)).stdout).not.toContain(key)
-})
-
-test('credentials of an earlier version are bound by their first use', { tags: 'local-server/6' }, async () => {
-  const { home } = await homeWithCredentials()
-  const { store: _store, credentials, ...profile } = storedProfiles(home).default
-  const earlier = Object.entries(credentials as Record<string, { value: string; origin: string }>).map(
-    ([kind, { value, origin }]) => [kind, { value, origin }],
-  )
-  homeWithProfiles({ default: { ...profile, credentials: Object.fromEntries(earlier) } }, home)
-  await json(home, 'templates list')
-  expect(storedProfiles(home).default).toEqual({ ...profile, store: _store, credentials })
-  await changePort(home)
-  for (const line of calls) await json(home, line)
-})
-
-test('no credential of an earlier version goes to a stranger on its port', { tags: 'local-server/6' }, async () => {
-  const { home, server } = await homeWithCredentials()
-  await run(home, 'server stop')
-  const { store: _store, credentials, ...profile } = storedProfiles(home).default
-  const { value, origin } = credentials.token
-  homeWithProfiles({ default: { ...profile, credentials: { token: { value, origin } } } }, home)
-  const other = await stranger(portOf(server.base_url), () => ({ items: [] }))
-  expect((await run(home, 'templates list')).exit).toBe(9)
-  expect(other.received.filter((it) => it.authorization !== undefined)).toEqual([])
-  // The user who names the address decides.
-  await json(home, `templates list --base-url ${server.base_url}`)
 })
 
 test('a container on a loopback address keeps its credentials beside a local server', async () => {

@@ -313,3 +313,29 @@ describe('a server without a test clock', () => {
     expect(errorOf(stderr).hint).toMatch(/^Stop it \(`voucherctl server stop`\), then start it: `.* --test-clock`\.$/)
   })
 })
+
+test('server commands refuse -p with a remote or a missing profile', { tags: 'local-server/1' }, async () => {
+  const home = homeWithProfiles({ default: {}, remote: { base_url: 'https://vouchers.example' } })
+  for (const command of ['server status', 'server stop', 'server start', 'server export --out backup.ndjson']) {
+    const ran = await cli(`${command} -p remote`, { home })
+    expect([command, ran.exit]).toEqual([command, 2])
+    expect(ran.stderr).toContain('Profile remote is for https://vouchers.example, which is no local server')
+  }
+  expect((await cli('server stop -p missing', { home })).exit).toBe(5)
+  expect((await cli('server logs -p remote', { home })).stderr).toContain('operator key for https://vouchers.example')
+})
+
+test('server commands print the data folder if no server runs in it', { tags: 'local-server/1' }, async () => {
+  const home = homeWithProfiles({ shop: { data_dir: '/nowhere/data' } })
+  const stopped = await cli('server stop -p shop', { home, terminal: true })
+  expect(stopped.stdout).toContain('No server runs in /nowhere/data.')
+  const status = await cli('server status -p shop', { home, terminal: true })
+  expect(status.stderr).toContain('voucherctl server start --detach --data /nowhere/data --profile shop')
+  expect((await cli('server logs -p shop', { home })).stderr).toContain('No server runs in /nowhere/data.')
+})
+
+test('server start follows only a profile that the line names', { tags: 'local-server/2' }, async () => {
+  const home = homeWithProfiles({ default: { data_dir: '/data/shop' } })
+  for (const line of ['', ' -p default'])
+    expect((await cli(`server start --dry-run${line}`, { home })).stdout.includes('/data/shop')).toBe(line !== '')
+})
