@@ -26,7 +26,7 @@ linux.each(['<(cat /dev/zero)', '- < /dev/zero', '/dev/zero'])('an endless seed 
   expect([exit, JSON.parse(stderr).error.message]).toEqual([2, expect.stringContaining(TOO_LARGE)])
 })
 
-linux('a file of 16 MiB is read, also from a process substitution, and one byte more is not', async () => {
+linux('a file or pipe of 16 MiB is read, and one byte more is not', { tags: 'bounded-reads/1' }, async () => {
   const home = temporaryDir()
   writeFileSync(join(home, 'fits'), 'x'.repeat(16 * 1024 * 1024))
   writeFileSync(join(home, 'large'), 'x'.repeat(16 * 1024 * 1024 + 1))
@@ -107,6 +107,7 @@ const operator = { VOUCHERCTL_OPERATOR_KEY: `opk_${'0'.repeat(36)}` }
 
 test.each(['server logs', 'scenario record --out a.yaml'])(
   '%s ends if a response has more than 64 MiB',
+  { tags: 'bounded-reads/1' },
   async (line) => {
     const url = await endless(false)
     const ran = await inBash(`vc ${line} --json --base-url ${url} > /dev/null`, temporaryDir(), '', operator)
@@ -117,7 +118,7 @@ test.each(['server logs', 'scenario record --out a.yaml'])(
   },
 )
 
-test('scenario record writes the first 32 MiB of an endless activity and says so', async () => {
+test('scenario record writes the first 32 MiB of an activity and says so', { tags: 'bounded-reads/1' }, async () => {
   const home = temporaryDir()
   const url = await endless(true)
   const ran = await inBash(`vc scenario record --out a.yaml --base-url ${url}`, home, '', operator)

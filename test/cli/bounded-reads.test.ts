@@ -18,7 +18,7 @@ linux.each([
   'webhook sign --update-id 1 --body-file /dev/null --secret-file /dev/zero',
   'apps list --token-file /dev/zero',
   'login --with-token /dev/zero',
-])('%s ends because the file is too large', async (line) => {
+])('%s ends because the file is too large', { tags: 'bounded-reads/1' }, async (line) => {
   const { exit, stderr } = await cli(`${line} --json --base-url http://127.0.0.1:9`)
   expect([exit, JSON.parse(stderr).error.message]).toEqual([2, refusal])
 })

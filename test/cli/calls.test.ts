@@ -259,7 +259,7 @@ test('an unexpected exception exits 1 and its message is not printed', async () 
   expect(ran.stderr).not.toMatch(/No reply is left/)
 })
 
-test('templates create with one date as start and end sends and prints the whole day', async () => {
+test('templates create with one date as start and end means the whole day', { tags: 'typed-times/1' }, async () => {
   const { baseUrl, received } = await stub(() => success({ ...template, id: 'tpl_01' }))
   const args =
     'templates create --external-id e --name N --type gift --issuer-name I --fulfiller-name F --fulfillment-category physical_goods --acquisition-source purchase --valid-from 2027-01-31 --valid-to 2027-01-31 --issue-limit 5'

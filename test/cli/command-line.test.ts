@@ -33,6 +33,7 @@ const isSample = ([name]: (typeof cases)[number]) => ['vouchers redeem', 'whoami
 
 test.each(sampleOf(cases, isSample))(
   'the command %s refuses a flag-like word where a flag needs a value, unless it follows =',
+  { tags: 'values-of-flags/1' },
   async (...it) => {
     const [, path, leaf] = it
     const isWhole = isSample(it)
@@ -57,6 +58,7 @@ test.each(sampleOf(cases, isSample))(
 
 test.each(sampleOf(cases.filter(([, , leaf]) => leaf.flags)))(
   'the command %s refuses its own flags before the command name and prints the correct order',
+  { tags: 'command-line/1' },
   async (name, path, leaf) => {
     for (const [flag, { value, letter }] of Object.entries(leaf.flags ?? {})) {
       for (const written of [`--${flag}`, ...(letter === undefined ? [] : [`-${letter}`])]) {
@@ -71,23 +73,20 @@ test.each(sampleOf(cases.filter(([, , leaf]) => leaf.flags)))(
   },
 )
 
-test.each(sampleOf(cases))(
-  'the command %s accepts global flags before, between and after the words of its name',
-  async (_name, path) => {
-    for (let at = 0; at <= path.length; at += 1) {
-      const words = ['-o', 'json', '--timeout=5s', '-qn']
-      const { line, refusal } = await parse([...path.slice(0, at), ...words, ...path.slice(at)])
-      expect([refusal, line.path]).toEqual([undefined, path])
-      expect(line.leaf).toBe(leaves.find((it) => it.path === path)?.leaf)
-      expect(Object.fromEntries(line.given)).toEqual({
-        output: ['json'],
-        timeout: ['5s'],
-        quiet: [''],
-        'dry-run': [''],
-      })
-    }
-  },
-)
+test.each(sampleOf(cases))('global flags stand anywhere: %s', { tags: 'command-line/1' }, async (_name, path) => {
+  for (let at = 0; at <= path.length; at += 1) {
+    const words = ['-o', 'json', '--timeout=5s', '-qn']
+    const { line, refusal } = await parse([...path.slice(0, at), ...words, ...path.slice(at)])
+    expect([refusal, line.path]).toEqual([undefined, path])
+    expect(line.leaf).toBe(leaves.find((it) => it.path === path)?.leaf)
+    expect(Object.fromEntries(line.given)).toEqual({
+      output: ['json'],
+      timeout: ['5s'],
+      quiet: [''],
+      'dry-run': [''],
+    })
+  }
+})
 
 test.each([
   ['-- apps get -h', '-h'],
@@ -96,7 +95,7 @@ test.each([
   ['apps get -- --', '--'],
   ['apps get -5', '-5'],
   ['apps get -', '-'],
-])('the parser reads the last word of "%s" as an operand', async (typed, operand) => {
+])('the parser reads the last word of "%s" as an operand', { tags: 'command-line/1' }, async (typed, operand) => {
   const { line, refusal } = await parse(typed.split(' '))
   expect([refusal, line.path, line.shows, line.given.size]).toEqual([undefined, ['apps', 'get'], undefined, 0])
   expect(line.operands).toEqual([operand])
@@ -115,7 +114,7 @@ test.each([
   expect([refusal, line.shows, line.path]).toEqual([undefined, shows, path])
 })
 
-test('api -i routes is refused, because -i is a flag of api and not of api routes', async () => {
+test('api -i routes is refused, because -i is a flag of api', { tags: 'command-line/1' }, async () => {
   const { refusal } = await parse(['api', '-i', 'routes'])
   expect(refusal).toMatchObject({ code: 'USAGE', message: "`voucherctl api routes` has no option '--include'." })
 })
@@ -136,7 +135,7 @@ test.each([
   ['webhook get', 'webhook info'],
   ['bots create', 'bots apply'],
   ['logs --follow', 'server logs'],
-])('the command line "%s" runs %s', async (typed, path) => {
+])('the command line "%s" runs %s', { tags: 'names-of-commands/1' }, async (typed, path) => {
   const { line, refusal } = await parse(typed.split(' '))
   expect([refusal, line.path.join(' ')]).toEqual([undefined, path])
 })

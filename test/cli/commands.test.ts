@@ -7,7 +7,7 @@ import { cli } from '../support/cli/cli.js'
 const listing = async () => JSON.parse((await cli('commands --json')).stdout)
 const leaves = (await leavesOfEntries(entries)).map(([names, leaf]) => ({ path: names.join(' '), leaf }))
 
-test('commands --json lists every command with every flag, argument and example', async () => {
+test('commands --json lists every command with every flag, argument and example', { tags: 'commands/1' }, async () => {
   const { items, global_flags } = await listing()
   expect(items).toHaveLength(leaves.length)
   leaves.forEach(({ path, leaf }, i) => {
@@ -35,7 +35,7 @@ test('commands --json lists every command with every flag, argument and example'
   expect(global_flags).toContainEqual(expect.objectContaining({ flag: '--output', letter: '-o' }))
 })
 
-test('commands --json gives every command and every flag the same members', async () => {
+test('commands --json gives every command and every flag the same members', { tags: 'commands/1' }, async () => {
   const { items } = await listing()
   const members = ['arguments', 'changes', 'command', 'examples', 'flags', 'idempotent', 'notes', 'summary']
   const flag = [

@@ -28,12 +28,17 @@ const destructive: [line: string, warning: RegExp][] = [
   ['api DELETE /open-platform/applications/app_01/tokens/tok_01', /Every client that uses this token is refused/],
   ['server keys rotate', /Clients that pin the current key alone are refused. Valid pins then: /],
   ['api POST /_platform/v1/secure/keys/rotate', /Clients that pin the current key alone are refused/],
+  ['platform reset', /lost/],
+  ['platform snapshots restore old', /lost/],
+  ['platform snapshots remove old', /The state that it holds is lost/],
+  ['platform snapshots save old', /The state that it holds is lost/],
   ['login --with-token new.txt', /Nobody can show again .*: the application token sop_old0… for/],
 ]
 
 const responses: Record<string, unknown> = {
   DELETE: { ...app, ...token },
-  GET: pageOf(),
+  GET: pageOf({ name: 'old' }),
+  PUT: token,
   POST: {
     ...token,
     token: newToken,
@@ -61,6 +66,7 @@ async function shop() {
 
 test.each(destructive)(
   'the command %s without a terminal exits 3 and prints the same command with --yes',
+  { tags: ['confirmations/1', 'confirmations/2'] },
   async (line, warning) => {
     const { given, isKept } = await shop()
     const ran = await cli(`${line} --json --timeout 10s`, given)
@@ -76,6 +82,7 @@ test.each(destructive)(
 
 test.each(destructive)(
   'the command %s asks for confirmation on a terminal; nothing changes if the user declines',
+  { tags: ['confirmations/1', 'confirmations/2'] },
   async (line, warning) => {
     const { given, isKept } = await shop()
     const no = await cli(line, { ...given, terminal: true, replies: [false] })
@@ -88,6 +95,7 @@ test.each(destructive)(
 
 test.each(destructive.filter(([line]) => !line.startsWith('login')))(
   'command %s does not ask for confirmation in a dry run',
+  { tags: 'confirmations/1' },
   async (line) => {
     const { given, isKept } = await shop()
     const ran = await cli(`${line} --dry-run`, { ...given, terminal: true })
@@ -112,7 +120,7 @@ test('the suggested --yes command is quoted for a shell and keeps values that be
   expect(stderr).toContain("`voucherctl webhook inbox clear --inbox 'my inbox' --fields=-x --quiet --yes`")
 })
 
-test('login asks for confirmation only if it moves a profile to another machine', async () => {
+test('login asks only if it moves a profile to another machine', { tags: 'confirmations/2' }, async () => {
   const { baseUrl } = await stub(() => success(pageOf()))
   const jwt = { value: 'eyJold.a.b', origin: 'http://127.0.0.1:1' }
   const given = (base_url: string) => {

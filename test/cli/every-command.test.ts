@@ -82,37 +82,31 @@ test.each(calls)('the command %s exits 3 without a credential and says how to pr
   expect(received).toEqual([])
 })
 
-test.each(calls)(
-  'the command %s --dry-run prints the request without secrets and sends nothing',
-  async (path, { args }) => {
-    const { baseUrl, received } = await stub(() => success({}))
-    for (const format of ['--json', '']) {
-      const ran = await cli(`${path} ${args} --dry-run ${format} --base-url ${baseUrl}`, { env: secrets })
-      expect([ran.exit, ran.stderr]).toEqual([0, ''])
-      expect(ran.stdout).toContain(`${baseUrl}/`)
-      expect(ran.stdout).toContain('Bearer ')
-      expect(ran.stdout).not.toMatch(/CANARYtoken|CANARYjwt|CANARYoperator/)
-      expect(ran.stdout).not.toContain(redeemCode)
-      if (format === '--json')
-        expect(JSON.parse(ran.stdout)).toMatchObject({ dry_run: true, requests: [{ method: expect.any(String) }] })
-    }
-    expect(received).toEqual([])
-  },
-)
+test.each(calls)('the dry run of %s sends and reveals nothing', { tags: 'hidden-values/1' }, async (path, { args }) => {
+  const { baseUrl, received } = await stub(() => success({}))
+  for (const format of ['--json', '']) {
+    const ran = await cli(`${path} ${args} --dry-run ${format} --base-url ${baseUrl}`, { env: secrets })
+    expect([ran.exit, ran.stderr]).toEqual([0, ''])
+    expect(ran.stdout).toContain(`${baseUrl}/`)
+    expect(ran.stdout).toContain('Bearer ')
+    expect(ran.stdout).not.toMatch(/CANARYtoken|CANARYjwt|CANARYoperator/)
+    expect(ran.stdout).not.toContain(redeemCode)
+    if (format === '--json')
+      expect(JSON.parse(ran.stdout)).toMatchObject({ dry_run: true, requests: [{ method: expect.any(String) }] })
+  }
+  expect(received).toEqual([])
+})
 
-test.each(calls)(
-  'the command %s --debug prints no secret on stderr, even if the server echoes it',
-  async (path, { args }) => {
-    const { baseUrl } = await stub(({ headers }) => ({
-      status: 400,
-      body: { success: false, code: 'VALIDATION_FAILED', message: `saw ${headers.authorization}` },
-    }))
-    const ran = await cli(`${path} ${args} --debug ${once} --base-url ${baseUrl}`, { env: secrets })
-    expect(ran.exit).toBe(8)
-    expect(ran.stderr).toContain('debug: > authorization: Bearer ')
-    expect(ran.stderr + ran.stdout).not.toMatch(/CANARYtoken|CANARYjwt|CANARYoperator/)
-  },
-)
+test.each(calls)('%s --debug prints no secret, echoed or not', { tags: 'hidden-values/1' }, async (path, { args }) => {
+  const { baseUrl } = await stub(({ headers }) => ({
+    status: 400,
+    body: { success: false, code: 'VALIDATION_FAILED', message: `saw ${headers.authorization}` },
+  }))
+  const ran = await cli(`${path} ${args} --debug ${once} --base-url ${baseUrl}`, { env: secrets })
+  expect(ran.exit).toBe(8)
+  expect(ran.stderr).toContain('debug: > authorization: Bearer ')
+  expect(ran.stderr + ran.stdout).not.toMatch(/CANARYtoken|CANARYjwt|CANARYoperator/)
+})
 
 /** Commands that exit 9 for response data `{}` or null, because they require some members. */
 const requiresMembers =

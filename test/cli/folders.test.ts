@@ -10,6 +10,7 @@ const foldersOf = ({ stdout }: { stdout: string }) =>
 
 test.each(['.config', '~/.config', './x', '~', '../x'])(
   'a profile goes below the home folder if XDG_CONFIG_HOME is %s, and doctor warns',
+  { tags: 'folders/1' },
   async (folder) => {
     const home = temporaryDir()
     const given = { home, cwd: temporaryDir(), env: { XDG_CONFIG_HOME: folder } }
@@ -27,7 +28,7 @@ test.each([
   ['HOME', '~/x'],
   ['HOME', ''],
   ['VOUCHERCTL_CONFIG_DIR', '~/.voucherctl'],
-])('commands refuse %s=%s without writing a file, and doctor still runs its other checks', async (name, value) => {
+])('commands refuse %s=%s and write no file, and doctor still runs', { tags: 'folders/1' }, async (name, value) => {
   const cwd = temporaryDir()
   const given = name === 'HOME' ? { home: value, cwd } : { home: cwd, cwd, env: { [name]: value } }
   for (const args of [

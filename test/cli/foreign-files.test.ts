@@ -13,7 +13,7 @@ function expectUntouched(path: string, content = '') {
   expect([readFileSync(path, 'utf8'), statSync(path).uid]).toEqual([content, NOBODY])
 }
 
-test('vouchers sheet --force refuses a file of another user, also behind a link', async (context) => {
+test('sheet refuses a file of another user, also behind a link', { tags: 'files-with-secrets/1' }, async (context) => {
   const home = temporaryDir()
   foreignFile(context, join(home, 'sheet.html'))
   symlinkSync('sheet.html', join(home, 'link.html'))
@@ -52,7 +52,7 @@ test('vouchers issue --qr-file refuses a file of another user before the first c
   expectUntouched(join(home, 'code.svg'))
 })
 
-test('a command that stores a credential refuses the profile file of another user', async (context) => {
+test('no credential is stored in a profile file of another user', { tags: 'files-with-secrets/1' }, async (context) => {
   const home = temporaryDir()
   const folder = join(home, '.config', 'voucherctl')
   const profiles = '{"current":"default","profiles":{}}'

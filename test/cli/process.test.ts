@@ -71,6 +71,7 @@ test('the stored help pages are those that the command line prints, one for each
 
 test.each(['AI_AGENT', 'CLAUDECODE', 'CURSOR_AGENT'])(
   'the first help page ends with lines for agents if %s is set',
+  { tags: 'help-topics/3' },
   async (name) => {
     const first = await built.run(['--help'], temporaryDir())
     const { stdout } = await built.run(['--help'], temporaryDir(), { [name]: '1' })

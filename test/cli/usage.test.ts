@@ -72,6 +72,7 @@ test('apps get names its missing argument once in text and in the details of the
 
 test.each(['vouchers issu --template x', 'vouchers issue --templ x', 'voucher list', 'app lis'])(
   'the command %s exits 2 because a prefix of a name is not accepted',
+  { tags: 'names-of-commands/1' },
   async (args) => {
     expect((await cli(args)).exit).toBe(2)
   },
@@ -212,7 +213,7 @@ test('every file in src/guides is a topic that help prints', async () => {
   }
 })
 
-test('--jq filters the JSON documents of help and --version', async () => {
+test('--jq filters the JSON documents of help and --version', { tags: 'results/2' }, async () => {
   expect(await cli(['--version', '--jq', '.version'])).toMatchObject({ exit: 0, stdout: '9.9.9\n' })
   expect((await cli(['help', 'vouchers', 'issue', '--json', '--jq', '.[].command'])).stdout).toBe(
     'voucherctl vouchers issue\n',

@@ -40,7 +40,7 @@ test.each([
   ['key a12bc34de56fabc5', 'key [code]'],
   ['TILL-0001-M9S3-46Q3-D25V-T4FJ', '[code]'],
   ['4bf92f3577b34da6a3ce929d0e0e4736-M9S3-46Q3-D25V-T4FJ', '4bf92f3577b34da6a3ce929d0e0e4736-[code]'],
-])('replaceSecretForms() replaces the secret in %j', (text, expected) => expect(shown(text)).toBe(expected))
+])('the secret in %j is hidden', { tags: 'hidden-values/1' }, (text, expected) => expect(shown(text)).toBe(expected))
 
 test.each([
   'eyJ is how a JWT begins',
@@ -65,7 +65,7 @@ test('replaceSecretForms() does not change a UUID, such as a generated idempoten
   )
 })
 
-test.each(secretForms)('replaceSecretForms() hides the example of a $what', ({ example, isCode }) => {
+test.each(secretForms)('the example of a $what is hidden', { tags: 'hidden-values/1' }, ({ example, isCode }) => {
   expect(shown(`was ${example}`)).toBe(isCode ? 'was [code]' : 'was [token]')
 })
 

@@ -27,7 +27,7 @@ test.each(others)('readers of files that programs write refuse %s at once', asyn
   ])
 })
 
-test('readRegular reads a file, and names one that is too large', () => {
+test('readRegular reads a file, and names one that is too large', { tags: 'bounded-reads/1' }, () => {
   const path = join(temporaryDir(), 'file')
   writeFileSync(path, 'text')
   expect(readRegular(path)).toBe('text')

@@ -19,7 +19,7 @@ import { foreignFile, NOBODY } from '../support/foreign-file.js'
 
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
-test('replaceFile makes a private file of an earlier file that others could read', () => {
+test('replaceFile makes a private file of one that others could read', { tags: 'files-with-secrets/1' }, () => {
   const path = join(temporaryDir(), 'codes')
   writeFileSync(path, 'old')
   chmodSync(path, 0o666)
@@ -37,7 +37,7 @@ test('replaceFile leaves a hard link of the earlier file with its content and mo
   expect([readFileSync(other, 'utf8'), modeOf(other), modeOf(path)]).toEqual(['old', 0o644, 0o600])
 })
 
-test('replaceFile refuses a private file of another user, also behind a link', (context) => {
+test('replaceFile refuses a file of another user, also behind a link', { tags: 'files-with-secrets/1' }, (context) => {
   const dir = temporaryDir()
   const path = join(dir, 'codes')
   foreignFile(context, path, 'old')

@@ -31,12 +31,12 @@ describe('a command that takes the id of a record', () => {
     ['webhook retry dlv_01', 'GET my', 'POST my/bot_1/deliveries/dlv_01/retry'],
     ['webhook retry 17', 'GET my', 'POST my/bot_1/deliveries/17/retry'],
     ['templates submit tpl_01', 'GET my', 'POST my/bot_1/vouchers/templates/tpl_01/submit'],
-  ])('%s finds the only owner of the account', async (line, list, call) => {
+  ])('%s finds the only owner of the account', { tags: 'owners/1' }, async (line, list, call) => {
     const { exit, stderr, calls } = await run(line, 1)
     expect([exit, stderr, calls]).toEqual([0, '', [list, call]])
   })
 
-  test('templates get and submit use an application token without listing owners', async () => {
+  test('templates get and submit use an application token without listing owners', { tags: 'owners/1' }, async () => {
     const both = { ...env, VOUCHERCTL_TOKEN: secrets.VOUCHERCTL_TOKEN }
     const { received } = await run('templates submit tpl_01', 2, { env: both })
     expect(received.map(({ path }) => path)).toEqual(['/api/v1/open-platform/vouchers/templates/tpl_01/submit'])
@@ -46,7 +46,7 @@ describe('a command that takes the id of a record', () => {
     ['without applications', 'tokens revoke tok_01 --yes', 0, /no application.*\n.*--app; `voucherctl apps list/],
     ['with several applications', 'tokens revoke tok_01 --yes', 2, /any of them.*\n.*--app; `voucherctl apps list/],
     ['with several bots', 'webhook retry 17', 2, /any of them.*\n.*--bot; `voucherctl bots list/],
-  ])('command for an account %s exits 3 after one call and names the flag', async (_, line, count, message) => {
+  ])('command for an account %s exits 3 and names the flag', { tags: 'owners/1' }, async (_, line, count, message) => {
     const { exit, stderr, received } = await run(line, count)
     expect([exit, stderr, received.length]).toEqual([3, expect.stringMatching(message), 1])
   })
@@ -75,7 +75,7 @@ describe('apps unlink-bot without --bot', () => {
   const linkedTo = (...bots: readonly string[]) =>
     stub(() => success({ ...app, linkedBots: bots.map((botId) => ({ botId, username: botId, linkedAt: '' })) }))
 
-  test('apps unlink-bot takes the only linked bot', async () => {
+  test('apps unlink-bot takes the only linked bot', { tags: 'owners/1' }, async () => {
     const { baseUrl, received } = await linkedTo('bot_7')
     expect((await cli(`apps unlink-bot app_01 --yes --base-url ${baseUrl}`, { env })).exit).toBe(0)
     expect(methodsOf(received)).toEqual(['GET applications/app_01', 'DELETE applications/app_01/bots/bot_7'])

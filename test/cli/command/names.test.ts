@@ -48,18 +48,18 @@ test.each([
   ],
   ['platform bots approve shop_bot', [listBots, 'POST /_platform/v1/bots/bot_01/approve']],
   ['apps get app_99', ['GET /open-platform/applications/app_99']],
-])('the command "%s" makes the calls %j', async (line, calls) => {
+])('the command "%s" makes the calls %j', { tags: 'names-of-records/1' }, async (line, calls) => {
   const { exit, stderr, calls: made } = await run(line)
   expect([exit, stderr, made]).toEqual([0, '', calls])
 })
 
-test('a command refuses a name that two records have, and names both ids', async () => {
+test('a command refuses a name that two records have, and names both ids', { tags: 'names-of-records/2' }, async () => {
   const { exit, stderr, calls } = await run('apps get Twin')
   expect([exit, calls]).toEqual([2, [listApps]])
   expect(stderr).toContain('2 applications have the name Twin: app_02, app_03.')
 })
 
-test('a command refuses a name that no record has, with the command that lists the ids', async () => {
+test('a name of no record is refused with the command that lists ids', { tags: 'names-of-records/2' }, async () => {
   const { exit, stderr, calls } = await run('bots get nobody')
   expect([exit, calls]).toEqual([2, [listBots]])
   expect(stderr).toMatch(/None of the bots has the name or id nobody\.[\s\S]*`voucherctl bots list --base-url \S+`/)
@@ -71,13 +71,13 @@ test('a command says that it read one page only if the list has more', async () 
   expect(stderr).toContain('None of the first 100 applications has the name or id Nowhere.')
 })
 
-test('a command takes a text as an id if the ids of the platform have another form', async () => {
+test('a text is an id if the ids of the platform have another form', { tags: 'names-of-records/2' }, async () => {
   const { baseUrl, received } = await stub(() => success(pageOf({ ...app, id: '7c4e' }, { ...app, id: '81aa' })))
   await cli(`apps get 99ff --base-url ${baseUrl}`, { env: secrets })
   expect(received.at(-1)?.path).toBe('/api/v1/open-platform/applications/99ff')
 })
 
-test('a dry run looks up the name with the GET that it lists first, and says so', async () => {
+test('a dry run looks up the name with a GET that it lists, and says so', { tags: 'names-of-records/2' }, async () => {
   const line = 'apps update Shop --name New --dry-run'
   const { exit, stdout, calls } = await run(line)
   expect([exit, calls]).toEqual([0, [listApps]])
@@ -118,7 +118,7 @@ test('a dry run sends the credential of a local server only to a server that pro
   expect([ran.exit, received]).toEqual([9, []])
 })
 
-test('a scenario takes names where its calls take ids, and refuses a name that two records have', async () => {
+test('a scenario takes names in place of ids, and refuses a name of two', { tags: 'names-of-records/1' }, async () => {
   const { baseUrl, received } = await platform()
   const home = temporaryDir()
   const file = join(home, 'names.yaml')

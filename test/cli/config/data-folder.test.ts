@@ -237,7 +237,7 @@ test('server start exits 2 for a data folder without write permission and prints
   }
 })
 
-test('server status and stop print the absolute path of the data folder', async () => {
+test('server status and stop print the absolute path of the data folder', { tags: 'local-server/1' }, async () => {
   const cwd = temporaryDir()
   expect(JSON.parse((await cli('server status --data d --json', { cwd })).stdout).data_dir).toBe(join(cwd, 'd'))
   expect(JSON.parse((await cli('server stop --data d --json', { cwd })).stdout).data_dir).toBe(join(cwd, 'd'))

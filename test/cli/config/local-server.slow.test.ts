@@ -78,30 +78,10 @@ test('login --local sends the operator key only to the server of a known data fo
   expect(received.map((it) => [it.path, it.headers.authorization])).toEqual([['/healthz', undefined]])
 })
 
-test('server commands refuse -p with the profile of a remote server or a missing profile', async () => {
-  const home = homeWithProfiles({ default: {}, remote: { base_url: 'https://vouchers.example' } })
-  for (const command of ['server status', 'server stop', 'server start', 'server export --out backup.ndjson']) {
-    const ran = await cli(`${command} -p remote`, { home })
-    expect([command, ran.exit]).toEqual([command, 2])
-    expect(ran.stderr).toContain('Profile remote is for https://vouchers.example, which is no local server')
-  }
-  expect((await cli('server stop -p missing', { home })).exit).toBe(5)
-  expect((await cli('server logs -p remote', { home })).stderr).toContain('operator key for https://vouchers.example')
-})
-
 test('profiles set --base-url of another machine removes the data folder from the profile', async () => {
   const home = homeWithProfiles({ shop: { base_url: 'http://127.0.0.1:8420', data_dir: '/data' } })
   await cli('profiles set shop --base-url http://127.0.0.1:8421', { home })
   expect(storedProfiles(home).shop.data_dir).toBe('/data')
   await cli('profiles set shop --base-url https://vouchers.example', { home })
   expect(storedProfiles(home).shop).toEqual({ base_url: 'https://vouchers.example' })
-})
-
-test('server status, stop and logs print the data folder if no server runs in it', async () => {
-  const home = homeWithProfiles({ shop: { data_dir: '/nowhere/data' } })
-  const stopped = await cli('server stop -p shop', { home, terminal: true })
-  expect(stopped.stdout).toContain('No server runs in /nowhere/data.')
-  const status = await cli('server status -p shop', { home, terminal: true })
-  expect(status.stderr).toContain('voucherctl server start --detach --data /nowhere/data --profile shop')
-  expect((await cli('server logs -p shop', { home })).stderr).toContain('No server runs in /nowhere/data.')
 })

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { built, firstLine } from '../../support/cli/built-cli.js'
 import { cli, temporaryDir } from '../../support/cli/cli.js'
-import { homeWithProfiles, storedProfiles } from '../../support/cli/profiles.js'
 import { closedPort } from '../../support/closed-port.js'
 
 /** Runs a command in this process. The servers that it starts have their own. */
@@ -67,7 +66,7 @@ async function changePort(home: string): Promise<Ready> {
 
 const calls = ['apps list', 'templates list', 'webhook info', 'whoami', 'api GET /open-platform/applications']
 
-test('a profile keeps its credentials when its data folder is served on another port', async () => {
+test('a profile keeps its credentials if its server moves to another port', { tags: 'local-server/4' }, async () => {
   const { home, server } = await homeWithCredentials()
   const moved = await changePort(home)
   expect(moved.base_url).not.toBe(server.base_url)
@@ -84,7 +83,7 @@ test('a profile keeps its credentials when its data folder is served on another 
   expect((await json(home, 'server stop')).pid).toBe(moved.pid)
 })
 
-test.each(['stop', 'kill'])('a stranger on the port of a server gets no credential after a %s', async (end) => {
+test.each(['stop', 'kill'])('no credential goes to a stranger after a %s', { tags: 'local-server/5' }, async (end) => {
   const { home, server } = await homeWithCredentials()
   let shown = JSON.parse(readFileSync(fileOf(home), 'utf8'))
   await run(home, 'server stop')
@@ -122,7 +121,7 @@ test.each(['stop', 'kill'])('a stranger on the port of a server gets no credenti
   expect(other.received.filter((it) => it.authorization !== undefined)).toEqual([])
 })
 
-test('a server without a known process start must prove the key of its server.json', async () => {
+test('a server without a known process start must prove its key', { tags: 'local-server/5' }, async () => {
   const { home } = await homeWithCredentials()
   const content = JSON.parse(readFileSync(fileOf(home), 'utf8'))
   const { process_start: _start, ...unknown } = content
@@ -148,32 +147,6 @@ test('no command prints the key with which a server proves itself', async () => 
     expect((await run(home, line)).stdout).not.toContain(key)
 })
 
-test('credentials of an earlier version are bound to the store by their first use', async () => {
-  const { home } = await homeWithCredentials()
-  const { store: _store, credentials, ...profile } = storedProfiles(home).default
-  const earlier = Object.entries(credentials as Record<string, { value: string; origin: string }>).map(
-    ([kind, { value, origin }]) => [kind, { value, origin }],
-  )
-  homeWithProfiles({ default: { ...profile, credentials: Object.fromEntries(earlier) } }, home)
-  await json(home, 'templates list')
-  expect(storedProfiles(home).default).toEqual({ ...profile, store: _store, credentials })
-  await changePort(home)
-  for (const line of calls) await json(home, line)
-})
-
-test('credentials of an earlier version do not go to a stranger on the port of their server', async () => {
-  const { home, server } = await homeWithCredentials()
-  await run(home, 'server stop')
-  const { store: _store, credentials, ...profile } = storedProfiles(home).default
-  const { value, origin } = credentials.token
-  homeWithProfiles({ default: { ...profile, credentials: { token: { value, origin } } } }, home)
-  const other = await stranger(portOf(server.base_url), () => ({ items: [] }))
-  expect((await run(home, 'templates list')).exit).toBe(9)
-  expect(other.received.filter((it) => it.authorization !== undefined)).toEqual([])
-  // The user who names the address decides.
-  await json(home, `templates list --base-url ${server.base_url}`)
-})
-
 test('a container on a loopback address keeps its credentials beside a local server', async () => {
   const home = temporaryDir()
   await start(home, '--port 0')
@@ -185,7 +158,7 @@ test('a container on a loopback address keeps its credentials beside a local ser
   expect(other.received.map((it) => it.authorization)).toEqual(['Bearer sop_CANARY', 'Bearer sop_CANARY'])
 })
 
-test('server commands refuse a profile with another address than the running server', async () => {
+test('server commands refuse a profile with another address than the server', { tags: 'local-server/1' }, async () => {
   const home = temporaryDir()
   const { base_url: url, data_dir: dir, pid } = await start(home, '--port 0')
   const named = `http://127.0.0.1:${await closedPort()}`
@@ -208,7 +181,7 @@ test('server commands refuse a profile with another address than the running ser
   expect((await json(home, `server stop -p second --data ${dir}`)).pid).toBe(pid)
 })
 
-test('server start without a port takes the next free one and names who has 8420', async () => {
+test('server start without a port takes a free one and names who has 8420', { tags: 'local-server/3' }, async () => {
   // Another program may have the port already; then the message names that one.
   const ours = await stranger(8420).catch(() => undefined)
   const home = temporaryDir()
@@ -237,7 +210,7 @@ test('server start without a port takes the next free one and names who has 8420
   ])
 })
 
-test('parallel starts without a port get a port each, and one of them each data folder', async () => {
+test('parallel starts without a port get a port each, and one a data folder', { tags: 'local-server/3' }, async () => {
   const home = temporaryDir()
   const dirs = ['a', 'b', 'c'].map((it) => join(home, it))
   onTestFinished(async () => {

@@ -29,7 +29,7 @@ test('the next command that writes profiles removes the draft file of a killed c
   expect(readdirSync(folder(home))).toEqual(['config.json'])
 })
 
-test('a command that writes profiles keeps a symbolic link and makes its target 0600', async () => {
+test('writing profiles keeps a symbolic link and makes its target 0600', { tags: 'files-with-secrets/1' }, async () => {
   const home = temporaryDir()
   const kept = join(temporaryDir(), 'kept.json')
   writeFileSync(kept, '{"current":"default","profiles":{}}', { mode: 0o644 })

@@ -262,7 +262,7 @@ const production = (baseUrl: string) =>
   homeWithConfig({ current: 'p', profiles: { p: { base_url: baseUrl, production: true } } })
 const revoke = 'tokens revoke tok_01 --app app_01'
 
-test('tokens revoke with a production profile requires --yes or the typed token id', async () => {
+test('tokens revoke with a production profile needs --yes or the token id', { tags: 'confirmations/1' }, async () => {
   const { baseUrl, received } = await stub(() => success({ ...token, status: 'revoked' }))
   const home = production(baseUrl)
   const refused = await cli(`${revoke} --json`, { home, env: secrets })

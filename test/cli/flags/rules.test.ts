@@ -36,7 +36,7 @@ test.each([
   ['api GET /x --all --curl', '--all and --curl cannot be combined.'],
   ['server start --memory --database-url postgres://h/d', '--memory and --database-url cannot be combined.'],
   ['scenario run x.yaml --export-env -', '--export-env must be a path, not -.'],
-])('the command %s exits 2 with the message "%s"', async (args, message) => {
+])('the command %s exits 2 with the message "%s"', { tags: 'rules-between-flags/1' }, async (args, message) => {
   const { exit, stdout, stderr } = await cli(args)
   expect([exit, stdout, stderr]).toEqual([2, '', expect.stringContaining(`error: ${message}`)])
 })
@@ -46,7 +46,7 @@ test('the rules between flags are checked after wrong values and before missing 
   expect((await cli('vouchers issue --recipient r --chat c')).exit).toBe(2)
 })
 
-test('help and commands --json show which flags a flag conflicts with, and which it needs', async () => {
+test('help and commands --json show conflicts and needs of flags', { tags: 'rules-between-flags/1' }, async () => {
   const page = (await cli('webhook trigger --help')).stdout.replace(/\s+/g, ' ')
   expect(page).toContain('(not with --url, --secret-file, --fault or --body-file)')
   expect((await cli('conform --help')).stdout).toContain('(needs --out)')
@@ -60,7 +60,7 @@ test('help and commands --json show which flags a flag conflicts with, and which
   expect(rules).toContainEqual(['--secret-file', ['--as-recorded'], ['--resign', '--set']])
 })
 
-test('completion omits flags that conflict with a typed one, and offers those it needs first', async () => {
+test('completion omits conflicting flags and first offers needed', { tags: 'rules-between-flags/1' }, async () => {
   const { values } = await complete('server start --data x --')
   expect(values).toContain('--seed')
   expect(values).not.toContain('--memory')

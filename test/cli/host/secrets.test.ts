@@ -17,7 +17,7 @@ test.each([
   [`--foo=${redeemCode.toLowerCase()}`, '--foo=…t4fj'],
   ['key redeem-m9s3-46q3-d25v-t4fj-1', 'key redeem-…t4fj-1'],
   [qrToken.toLowerCase(), '…y0yz'],
-])('scrub() shortens a secret in "%s"', (text, shown) => {
+])('scrub() shortens a secret in "%s"', { tags: 'hidden-values/1' }, (text, shown) => {
   expect(scrub(host(), text)).toBe(shown)
 })
 
@@ -31,7 +31,7 @@ test.each([
   'A template file that contains it',
 ])('scrub() does not change "%s", which contains no secret', (text) => expect(scrub(host(), text)).toBe(text))
 
-test('scrub() hides secrets passed to remember() in text, JSON and URLs, except short ones', () => {
+test('scrub() hides remembered secrets in text, JSON and URLs, except short ones', { tags: 'hidden-values/1' }, () => {
   const run = host()
   remember(run, 'a "b" c\\d/e')
   remember(run, 'short')
@@ -48,7 +48,7 @@ test('scrub() hides the values of secret environment variables', () => {
   expect(scrub({ env }, 'saw webhook-secret-1')).toBe('saw [secret]')
 })
 
-test('vouchers verify prints an error response without the redeem code, in any spelling', async () => {
+test('vouchers verify prints an error without the code, in any spelling', { tags: 'hidden-values/1' }, async () => {
   const typed = 'm9s3 46q3 d25v t4fj'
   const spellings = [typed, 'M9S346Q3D25VT4FJ', redeemCode]
   const { baseUrl } = await stub(() => refusal(400, 'VALIDATION_FAILED', { spellings }))
@@ -69,7 +69,7 @@ test.each(['m9s3-46q3-d25v-t4fj', 'M9S3 46Q3 D25V T4FJ', 'M9S346Q3D25VT4FJ'])(
   },
 )
 
-test('a command shortens a token in its output even if it was typed as another argument', async () => {
+test('a command shortens a token that was typed as another argument', { tags: 'hidden-values/1' }, async () => {
   const { baseUrl } = await stub(() => success(app))
   for (const args of [
     ['apps', 'list', `--token=${secrets.VOUCHERCTL_TOKEN}`],

@@ -137,7 +137,7 @@ describe('secrets of the user', () => {
     }
   })
 
-  test('no tool shows text of a file outside its folder, behind a link or with a mistake', async () => {
+  test('no tool shows a file outside its folder or with a mistake', { tags: 'tools-for-models/3' }, async () => {
     const { call, client, outside } = await plantedSession()
     const { tools } = await client.listTools()
     const readers = tools.filter(({ inputSchema }) => Object.hasOwn(inputSchema.properties ?? {}, 'file'))
@@ -276,7 +276,7 @@ async function hostileServer(baseUrl: string, state: { change: Change }): Promis
 const unmarked = (text: string) =>
   text.replace(/^--- data of a third party .*, up to the mark (\S+) ---$[^]*^--- end of the data \1 ---$/m, '')
 
-test('a hostile server plants no text outside the marks', async () => {
+test('a hostile server plants no text outside the marks', { tags: 'tools-for-models/2' }, async () => {
   const server = await cliServer()
   const state: { change: Change } = { change: (it) => it }
   const baseUrl = await hostileServer(server.baseUrl, state)

@@ -8,14 +8,14 @@ describe('the bounds of a result', () => {
     expect(bounded(value)).toEqual({ value, isCut: false })
   })
 
-  test('a text is cut to its bound, and loses escape sequences', () => {
+  test('a text is cut to its bound, and loses escape sequences', { tags: 'tools-for-models/2' }, () => {
     expect(bounded('\u001b[31mred\u001b[0m')).toEqual({ value: 'red', isCut: false })
     const { value, isCut } = bounded('a'.repeat(TEXT_MAX + 1))
     expect([String(value).length, isCut]).toEqual([TEXT_MAX + 1, true])
     expect(String(value)).toMatch(/a…$/)
   })
 
-  test('all texts together are cut to the bound of a result', () => {
+  test('all texts together are cut to the bound of a result', { tags: 'tools-for-models/2' }, () => {
     const items = Array.from({ length: 1_000 }, () => ({ id: 'a'.repeat(100), name: 'b'.repeat(1_000) }))
     const { value, isCut } = bounded({ items })
     expect(isCut).toBe(true)
@@ -52,7 +52,7 @@ describe('the bounds of a result', () => {
   })
 })
 
-test('data of a third party stands between marks, and the sentence of a result is one line', () => {
+test('data of a third party stands between marks; the sentence is one line', { tags: 'tools-for-models/2' }, () => {
   const part = { text: 'one\nline', data: { a: 1 }, next: [], source: 'http://127.0.0.1:1' }
   expect(textOf(part, 'MARK').split('\n')).toEqual([
     'one line',

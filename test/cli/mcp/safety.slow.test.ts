@@ -40,7 +40,7 @@ async function remoteSession(
 }
 
 describe('a server on another machine', () => {
-  test('tools read it, and no write is sent without --allow-write', async () => {
+  test('tools read it, and no write is sent without --allow-write', { tags: 'tools-for-models/1' }, async () => {
     const { server, session } = await remoteSession([])
     expect((await session.call('call', { endpoint: 'platform.getClock' })).isError).toBe(false)
     const reads = server.received.length
@@ -58,14 +58,14 @@ describe('a server on another machine', () => {
     expect([isError, data]).toEqual([false, expect.objectContaining({ is_local: false, may_change: false })])
   })
 
-  test('a write is sent with --allow-write', async () => {
+  test('a write is sent with --allow-write', { tags: 'tools-for-models/1' }, async () => {
     const { server, session } = await remoteSession(['--allow-write'])
     const { isError, text } = await session.call('clock_advance', { seconds: 1 })
     expect(isError, text).toBe(false)
     expect(server.received).toMatchObject([{ method: 'POST', path: '/_platform/v1/clock/advance' }])
   })
 
-  test('with a production profile no write is offered or sent, even with --allow-write', async () => {
+  test('a production profile allows no write, even with --allow-write', { tags: 'tools-for-models/1' }, async () => {
     const { server, session } = await remoteSession(['--allow-write'], { production: true })
     const { tools } = await session.client.listTools()
     const offered = tools.map((it) => it.name)

@@ -47,7 +47,7 @@ const refusals: readonly (readonly [tool: string, input: Record<string, unknown>
 const own = ['describe_endpoint', 'explain_code', 'prove', 'rule', 'run_scenario']
 
 describe('tools on the server of the session', () => {
-  test('every tool succeeds and returns text and data of its schema', async () => {
+  test('every tool succeeds and returns text and data of its schema', { tags: 'tools-for-models/1' }, async () => {
     const { call, client } = await ownSession()
     for (const [tool, input] of successes) {
       const { isError, text, data } = await call(tool, input)
@@ -113,7 +113,7 @@ describe('tools on the server of the session', () => {
     }
   })
 
-  test('a voucher issued on a local server shows its codes, and tokens stay hidden', async () => {
+  test('a local voucher shows its codes, and tokens stay hidden', { tags: 'tools-for-models/2' }, async () => {
     const { call } = await ownSession()
     const issued = await call('call', { endpoint: 'vouchers.issue', application_id: 'app_coffee', input: order })
     const { data } = issued.data as { data: { voucher_id?: string; credentials: { value: string }[] } }

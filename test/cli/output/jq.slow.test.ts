@@ -15,7 +15,7 @@ test('--jq prints each result on a line: strings without quotes, other values as
   expect(ran).toMatchObject({ exit: 0, stdout: 'Coffee shop\n["vouchers"]\nnull\n1\ntrue\n', stderr: '' })
 })
 
-test('--jq filters the document that --json prints, reduced to the members of --fields', async () => {
+test('--jq filters the document that --json prints, reduced by --fields', { tags: 'results/2' }, async () => {
   const ran = await against([...get, '--fields', 'id,name', '--jq', 'keys'], app)
   expect(ran.stdout).toBe('["id","name"]\n')
   const list = ['templates', 'list', '--json', '--jq', '.items[].id, .pagination.total']
@@ -32,7 +32,7 @@ test('--jq prints nothing and exits 0 if the filter has no result', async () => 
   expect(await against([...get, '--jq', 'empty'], app)).toMatchObject({ exit: 0, stdout: '', stderr: '' })
 })
 
-test('a command with an invalid --jq filter exits 2 and sends nothing', async () => {
+test('a command with an invalid --jq filter exits 2 and sends nothing', { tags: 'results/2' }, async () => {
   for (const filter of ['.a |', '$nope', '', 'import "x" as x; .', '@']) {
     const ran = await against(['apps', 'create', '--name', 'S', '--jq', filter], app)
     expect([ran.exit, ran.stdout, ran.received]).toEqual([2, '', []])
@@ -45,7 +45,7 @@ test('--jq= accepts a filter that begins with a minus sign', async () => {
   expect((await against([...get, '--jq=--version'], app)).exit).toBe(2)
 })
 
-test('a command exits 1 and prints nothing on stdout if its --jq filter fails', async () => {
+test('a command exits 1 and prints nothing on stdout if its --jq filter fails', { tags: 'results/2' }, async () => {
   const ran = await against([...get, '--jq', '.id, (.name | .[])'], app)
   expect([ran.exit, ran.stdout]).toEqual([1, ''])
   expect(JSON.parse(ran.stderr).error).toMatchObject({

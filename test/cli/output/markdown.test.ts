@@ -27,7 +27,7 @@ test('a Markdown table whose words do not fit side by side is shown row by row a
   expect(wrapMarkdown(table, 20)).toBe('LONG_NAME_1\nmeaning: unbreakable\n\nLONG_NAME_2\nmeaning: two words')
 })
 
-test('a Markdown link becomes its text, with the web address or the help topic of a guide', () => {
+test('a Markdown link becomes its text, with web address or help topic', { tags: 'help-topics/2' }, () => {
   const links =
     '[Text](#a), [the page](src/guides/page.md), [ids](rules/calls.md#times), [jq](https://jqlang.org), [source](other.txt)'
   expect(wrapMarkdown(links, 100, isTopic)).toBe(
@@ -43,13 +43,13 @@ test('paragraphs and lists of Markdown are wrapped at spaces, with code blocks u
   )
 })
 
-test('without a terminal a guide keeps its tables and links, and is wrapped to 80 columns', async () => {
+test('without a terminal a guide keeps tables and links, and has 80 columns', { tags: 'help-topics/2' }, async () => {
   const { stdout } = await cli('help reference-server')
   expect(stdout).toContain("\n| tokens, also the page's | SHA-256 |\n")
   expect(stdout).toContain('](../contract/rules/')
 })
 
-test.each([60, 80, 120])('on a terminal of %i columns no line of a topic is wider, except code', async (columns) => {
+test.each([60, 80, 120])('a topic fits %i columns, except its code', { tags: 'help-topics/2' }, async (columns) => {
   for (const topic of ['reference-server', 'rules', 'exit-codes', 'output']) {
     const { stdout } = await cli(`help ${topic}`, { terminal: true, columns })
     const prose = stdout.replace(/^```[^]*?^```$/gm, '').split('\n')

@@ -18,7 +18,7 @@ async function against(args: string, data: unknown, given: Given = {}) {
 const list = (args: string, given?: Given, data: unknown = pageOf(template, second)) =>
   against(`templates list ${args}`, data, given)
 
-test('json, jsonl, yaml and csv output contain the same records', async () => {
+test('json, jsonl, yaml and csv output contain the same records', { tags: ['results/1', 'results/3'] }, async () => {
   expect(JSON.parse((await list('-o json')).stdout)).toEqual(pageOf(template, second))
   const lines = (await list('-o jsonl')).stdout.trim().split('\n')
   expect(lines.map((line) => JSON.parse(line))).toEqual([template, second])
@@ -31,7 +31,7 @@ test('json, jsonl, yaml and csv output contain the same records', async () => {
   ])
 })
 
-test('csv output flattens nested members and writes lists as JSON', async () => {
+test('csv output flattens nested members and writes lists as JSON', { tags: 'results/3' }, async () => {
   const { stdout } = await against('apps get app_01 -o csv', { ...app, description: 'a\nb' })
   expect(stdout.split('\n')[0]).toContain('features,allowedOrigins')
   expect(stdout).toContain('"[""vouchers""]"')
@@ -58,7 +58,7 @@ test('--fields prints nested members and null members in a table', async () => {
   expect(ran.stdout).toBe('owner name   Ada\ndescription  -\n')
 })
 
-test('a table shortens ids before names to fit the terminal, unless --wide is given', async () => {
+test('a table shortens ids before names to fit the terminal, unless --wide', { tags: 'tables/2' }, async () => {
   const id = 'tpl_01ARZ3NDEKTSV4RRFFQ69G5FAV'
   const long = { ...template, id, name: 'A name that is long enough to be too long for any table' }
   const given = { terminal: true, columns: 80, env: { NO_COLOR: '1' } }

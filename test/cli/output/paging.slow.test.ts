@@ -4,7 +4,7 @@ import { template } from '../../support/cli/samples.js'
 
 const pageIn = (path: string) => Number(new URL(path, 'http://x').searchParams.get('page'))
 
-test('--all --jq fails and suggests -o jsonl if the list exceeds the memory of jq', async () => {
+test('--all --jq fails and suggests -o jsonl if the list exceeds the memory of jq', { tags: 'results/2' }, async () => {
   const items = Array.from({ length: 100 }, () => ({ ...template, description: 'd'.repeat(100_000) }))
   const { baseUrl, received } = await stub(({ path }) =>
     success({ items, pagination: { page: pageIn(path), limit: 100, total: 100_000, pages: 1_000 } }),

@@ -49,7 +49,7 @@ test('--all prints a list of one page exactly as the command without --all does'
   }
 })
 
-test('--all -o csv prints a column for a member that only the last page has', async () => {
+test('--all -o csv prints a column for a member that only the last page has', { tags: 'results/3' }, async () => {
   const lines = (await list('-o csv --fields id,validity', 101)).stdout.split('\n')
   expect(lines[0]).toBe(
     'id,validity.type,validity.durationDays,validity.delayDays,validity.notAfter,validity.startsAt,validity.endsAt',
@@ -73,6 +73,7 @@ test('--all -o jsonl --jq filters each item of the list separately', async () =>
 
 test.each(['json', 'yaml', 'csv', 'csv --fields id', 'json --jq .items[].id'])(
   'templates list --all -o %s prints nothing on stdout if a page fails',
+  { tags: 'results/3' },
   async (format) => {
     const ran = await list(`-o ${format}`, 250, 3)
     expect([ran.exit, ran.stdout]).toEqual([4, ''])

@@ -15,13 +15,13 @@ describe.runIf(hasTerminal)('help topics on a terminal', () => {
     ['empty', ''],
     ['cat', 'cat'],
     ['a command that does not exist', '/nonexistent/pager'],
-  ])('a help topic is printed without a pager if $PAGER is %s', async (_name, pager) => {
+  ])('a help topic is printed without a pager if $PAGER is %s', { tags: 'help-topics/1' }, async (_name, pager) => {
     const terminal = runOnTerminal('help exit-codes', { PAGER: pager })
     expect(await terminal.exit).toBe(0)
     expect(terminal.shown()).toContain('Exit codes are stable')
   })
 
-  test('a help topic is printed on a terminal if less is not installed', async () => {
+  test('a help topic is printed on a terminal if less is not installed', { tags: 'help-topics/1' }, async () => {
     const terminal = runOnTerminal('help exit-codes', { PATH: temporaryDir() })
     expect(await terminal.exit).toBe(0)
     expect(terminal.shown()).toContain('Exit codes are stable')

@@ -57,7 +57,7 @@ describe.runIf(hasTerminal)('on a terminal', () => {
 })
 
 describe.runIf(hasTerminal)('help topics on a terminal', () => {
-  test('a help topic goes to the command in $PAGER, which the shell runs with its arguments', async () => {
+  test('a help topic goes to $PAGER, which the shell runs with its arguments', { tags: 'help-topics/1' }, async () => {
     const pager = pagerOf('echo "pager got $*"; grep -c redeem')
     const terminal = runOnTerminal('help rules', { PAGER: `"${pager}" -a "b c"` })
     expect(await terminal.exit).toBe(0)

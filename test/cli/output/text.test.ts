@@ -16,7 +16,7 @@ test.each([
   expect(distanceOf(instant, now)).toBe(distance)
 })
 
-test('withTimes formats every instant in UTC in a text and nothing else', () => {
+test('withTimes formats every instant in UTC in a text and nothing else', { tags: 'tables/1' }, () => {
   expect(withTimes('From 2026-11-21T10:00:00.123Z to 2026-11-22T10:00:00Z, not 2026-11-22T10:00:00+08:00.', UTC)).toBe(
     'From 2026-11-21 10:00:00Z to 2026-11-22 10:00:00Z, not 2026-11-22T10:00:00+08:00.',
   )
@@ -28,13 +28,13 @@ test.each([
   [0, '2026-11-22T02:30:05Z', '2026-11-22 02:30:05Z'],
   [60, '9999-12-31T23:30:00Z', '9999-12-31 23:30:00Z'],
   [-60, '2026-13-45T10:00:00Z', '2026-13-45 10:00:00Z'],
-])('withTimes in a zone %i minutes ahead of UTC shows %s as %s', (minutes, instant, shown) => {
+])('withTimes in a zone %i minutes ahead of UTC shows %s as %s', { tags: 'tables/1' }, (minutes, instant, shown) => {
   expect(withTimes(instant, () => minutes)).toBe(shown)
   if (shown !== instant.replace('T', ' ') || minutes === 0)
     expect(Date.parse(parseTime(shown)?.instant ?? '')).toBe(Math.floor(Date.parse(instant) / 1000) * 1000)
 })
 
-test('withTimes leaves the time of a suggested command as it is', () => {
+test('withTimes leaves the time of a suggested command as it is', { tags: 'tables/1' }, () => {
   const text = 'To go there: `voucherctl platform clock set 2026-11-21T10:00:00.123Z`'
   expect(withTimes(text, () => 480)).toBe(text)
 })

@@ -24,7 +24,7 @@ test.each([
   ['JSONL', 'apps list -o jsonl', createdAt],
   ['YAML', 'apps list -o yaml', createdAt],
   ['CSV', 'apps list -o csv', createdAt],
-])('%s of the command `%s` has its form of time', async (_what, line, shown) => {
+])('%s of the command `%s` has its form of time', { tags: 'tables/1' }, async (_what, line, shown) => {
   const printed = await run(line, list, { columns: 60, terminal: line.includes('--quiet') })
   expect(printed).toContain(shown)
   if (shown === createdAt) expect(printed).not.toContain('+08:00')
@@ -37,7 +37,7 @@ test('relative times count from the Date header of the server, whose clock may b
   expect(await run('apps list --fields createdAt', same)).toContain(`${local} (10s ago)\n`)
 })
 
-test('a time in a record, a headline and an error for people is local, and in JSON in UTC', async () => {
+test('a time in a record, headline and error for people is local, in JSON UTC', { tags: 'tables/1' }, async () => {
   expect(await run('apps get app_01', success(app))).toMatch(/^created at +2026-11-22 04:00:05\+08:00$/m)
   const clock = success({ now: createdAt, test_clock: true })
   expect(await run('platform clock show', clock)).toContain(`The test clock says ${local}.`)

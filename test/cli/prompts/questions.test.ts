@@ -112,7 +112,7 @@ test.each([
   ['bots get', ['bot_01'], [['bot_01', 'Coffee bot, active']]],
   ['bots send --text Hello', ['chat_01'], [[chat.id, 'user-42, private']]],
   ['vouchers issue --external-id e --recipient u', ['tpl_01'], [['tpl_01', 'One free coffee, active']]],
-])('prompt of %s offers the values of the server', async (line, replies, words) => {
+])('prompt of %s offers the values of the server', { tags: 'prompts/1' }, async (line, replies, words) => {
   const { baseUrl } = await shop()
   const ran = await cli(`${line} --base-url ${baseUrl}`, { env, terminal: true, replies })
   expect(ran.offered).toEqual([words])
@@ -139,7 +139,7 @@ test('the prompt of webhook inbox show offers the recorded deliveries', async ()
   expect([ran.exit, ran.stdout, ran.offered]).toEqual([0, '{}', [[['1-1', 'message #7, ok, 1970-01-01 00:00:00Z']]]])
 })
 
-test('prompt lists every page from the server and ignores the completion cache', async () => {
+test('prompt lists every page from the server and ignores the completion cache', { tags: 'prompts/1' }, async () => {
   const { baseUrl, received } = await stub(({ path }) => {
     const page = Number(new URL(path, 'http://shop').searchParams.get('page') ?? 1)
     return success({ items: [{ ...app, id: `app_${page}` }], pagination: { page, limit: 100, total: 201, pages: 3 } })

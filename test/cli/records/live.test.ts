@@ -46,20 +46,17 @@ test.each([
   ['platform bots approve ', review, '/_platform/v1/reviews?kind=bot', 'Coffee, demo'],
   ['platform templates show ', template, '/_platform/v1/templates?limit=100', 'One free coffee, draft'],
   ['platform templates reject ', review, '/_platform/v1/reviews?kind=template', 'Coffee, demo'],
-])(
-  'completion of the line "%s" offers ids with summaries, and names with ids',
-  async (line, record, path, summary, name = '') => {
-    const { baseUrl, received } = await stub(() => success(pageOf(record)))
-    const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
-    const [values, summaries] = [[record.id], [summary]]
-    if (name !== '') {
-      values.push(name)
-      summaries.push(`${record.id}, ${'status' in record ? record.status : ''}`)
-    }
-    expect(await complete(line, { env })).toEqual({ kind: 'words', values, summaries })
-    expect(received.map((it) => [it.method, it.path])).toEqual([['GET', path]])
-  },
-)
+])('completion of "%s" offers ids, names', { tags: 'completion/1' }, async (line, record, path, summary, name = '') => {
+  const { baseUrl, received } = await stub(() => success(pageOf(record)))
+  const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
+  const [values, summaries] = [[record.id], [summary]]
+  if (name !== '') {
+    values.push(name)
+    summaries.push(`${record.id}, ${'status' in record ? record.status : ''}`)
+  }
+  expect(await complete(line, { env })).toEqual({ kind: 'words', values, summaries })
+  expect(received.map((it) => [it.method, it.path])).toEqual([['GET', path]])
+})
 
 test('completion offers no name that two records have or that has the form of an id', async () => {
   const named = (id: string, name: string) => ({ ...app, id, name })
@@ -109,7 +106,7 @@ test.each(['apps get ', 'webhook retry ', 'tokens revoke '])(
   },
 )
 
-test('completion prints nothing for errors and malformed responses and does not retry', async () => {
+test('completion prints nothing for errors and bad responses, without retry', { tags: 'completion/1' }, async () => {
   const responses = [
     refusal(401, 'TOKEN_INVALID'),
     refusal(429, 'RATE_LIMITED'),
@@ -145,7 +142,7 @@ test('completion removes control characters from names and omits ids that contai
   })
 })
 
-test('completion calls no server with VOUCHERCTL_COMPLETION_TIMEOUT=0', async () => {
+test('completion calls no server with VOUCHERCTL_COMPLETION_TIMEOUT=0', { tags: 'completion/1' }, async () => {
   const { baseUrl, received } = await stub(() => success(pageOf(app)))
   const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_COMPLETION_TIMEOUT: '0' }
   expect((await complete('apps get ', { env })).values).toEqual([])
@@ -162,7 +159,7 @@ function run(args: readonly string[], home: string, env: Record<string, string> 
   })
 }
 
-test('completion exits 0 without output if the server never responds', async () => {
+test('completion exits 0 without output if the server never responds', { tags: 'completion/1' }, async () => {
   const mute = createServer(() => {})
   const baseUrl = `http://127.0.0.1:${await listen(mute)}`
   const home = temporaryDir()

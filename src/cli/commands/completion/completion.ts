@@ -28,7 +28,7 @@ const print = (entries: readonly Entry[], shell: Shell): Leaf =>
     name: shell,
     summary: `Print the script for ${names[shell]}`,
     notes: [
-      'Commands, flags and values are completed, ids of applications, templates, bots, deliveries, chats and tokens too: the chosen server is asked for them for 250 ms, and where it does not respond, ids that earlier commands showed are offered. Where nobody is logged in, there are none.',
+      'Commands, flags and values are completed, ids of applications, templates, bots, deliveries, chats and tokens too: the chosen server is asked for them for 250 ms. Without a response or a login, there are none.',
       'The script completes and calls `voucherctl`. With npx alone there is no such command: install the package globally, or `npm link` a clone.',
       use[shell],
     ],

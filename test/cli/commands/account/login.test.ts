@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { CHALLENGE_HEADER, proofOf } from '../../../../src/files/server-proof.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { homeWithProfiles } from '../../../support/cli/profiles.js'
 import { app, pageOf, token } from '../../../support/cli/samples.js'
 
 const stored = (home: string) => JSON.parse(readFileSync(join(home, '.config', 'voucherctl', 'config.json'), 'utf8'))
@@ -115,7 +116,9 @@ test('a platform command with --base-url does not send the operator key of the l
   expect(other.received).toEqual([])
 })
 
-test('no command sends the operator key to a foreign server at the address of the local server', async () => {
+test('the operator key goes to no stranger at the address of the local server', {
+  tags: 'local-server/5',
+}, async () => {
   const home = temporaryDir()
   const impostor = await localStub(() => success({ items: [] }), 'another')
   runningServer(defaultFolder(home), impostor.baseUrl)
@@ -125,7 +128,7 @@ test('no command sends the operator key to a foreign server at the address of th
   expect(impostor.received).toEqual([])
 })
 
-test('no command sends a credential to a foreign server at the address of the local server', async () => {
+test('no credential goes to a stranger at the address of the local server', { tags: 'local-server/5' }, async () => {
   const home = temporaryDir()
   const impostor = await localStub(() => success(pageOf()), 'another')
   runningServer(defaultFolder(home), impostor.baseUrl)
@@ -133,12 +136,14 @@ test('no command sends a credential to a foreign server at the address of the lo
     const ran = await cli(`${command} --json`, { home, env: secrets, stdin: sop })
     expect([command, ran.exit, JSON.parse(ran.stderr).error.code]).toEqual([command, 9, 'LOCAL_SERVER_NOT_RUNNING'])
   }
+  const bound = homeWithProfiles({ default: { base_url: impostor.baseUrl, store: 'str_1' } })
+  expect((await cli('templates list', { home: bound, env: secrets })).exit).toBe(9)
   const logs = await cli('server logs', { home })
   expect([logs.exit, logs.stderr]).toEqual([9, expect.stringContaining('No server runs')])
   expect(impostor.received).toEqual([])
 })
 
-test('a command demands a proof of the key of server.json if the process start time is unknown', async () => {
+test('a command demands a proof of the key if the process start is unknown', { tags: 'local-server/5' }, async () => {
   const home = temporaryDir()
   const local = await localStub(() => success(pageOf(app)))
   runningServer(defaultFolder(home), local.baseUrl)
@@ -150,26 +155,54 @@ test('a command demands a proof of the key of server.json if the process start t
   expect(local.received).toHaveLength(1)
 })
 
-test.runIf(existsSync('/proc/self/stat'))(
-  'a command detects a reused process id by the process start time, without an HTTP request',
-  async () => {
-    const home = temporaryDir()
-    const { baseUrl, received } = await stub(() => success(pageOf(app)))
-    const list = () => cli('apps list --json', { home, env: secrets })
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-    const ticks = readFileSync('/proc/self/stat', 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ')[19]
-    runningServer(defaultFolder(home), baseUrl, { process_start: `${boot} ${ticks}` })
-    expect((await list()).exit).toBe(0)
-    expect(received.map(({ path }) => path)).toEqual(['/api/v1/open-platform/applications'])
-    for (const start of [`${boot} ${Number(ticks) - 1}`, `another-boot ${ticks}`]) {
-      runningServer(defaultFolder(home), baseUrl, { process_start: start })
-      expect(JSON.parse((await list()).stderr).error.code).toBe('BASE_URL_REQUIRED')
-    }
-    expect(received).toHaveLength(1)
-  },
-)
+test('a login binds the profile to its store until another base URL', { tags: 'local-server/4' }, async () => {
+  const home = temporaryDir()
+  const respond = () => success({ ...pageOf(app), jwt, expires_at: '' })
+  const [first, second] = [await localStub(respond), await localStub(respond)]
+  runningServer(defaultFolder(home), first.baseUrl, { store_id: 'str_1' })
+  await cli('login --local --account demo', { home })
+  expect(stored(home).profiles.default).toMatchObject({ store: 'str_1', credentials: { jwt: { store: 'str_1' } } })
+  runningServer(defaultFolder(home), second.baseUrl, { store_id: 'str_1' })
+  expect((await cli('apps list', { home })).exit).toBe(0)
+  expect(second.received).toMatchObject([{ headers: { authorization: `Bearer ${jwt}` } }])
+  await cli('profiles set --base-url http://127.0.0.1:1', { home })
+  expect(stored(home).profiles.default).not.toHaveProperty('store')
+})
+
+test('a credential of an earlier version is bound by its first use', { tags: 'local-server/6' }, async () => {
+  const local = await localStub(() => success(pageOf(app)))
+  const credentials = { jwt: { value: jwt, origin: local.baseUrl } }
+  const home = homeWithProfiles({ default: { base_url: local.baseUrl, credentials } })
+  mkdirSync(defaultFolder(home), { recursive: true })
+  writeFileSync(join(defaultFolder(home), 'keys.json'), '{}')
+  expect((await cli('apps list', { home })).exit).toBe(9)
+  expect((await cli(`apps list --base-url ${local.baseUrl}`, { home })).exit).toBe(0)
+  runningServer(defaultFolder(home), local.baseUrl, { store_id: 'str_1' })
+  await cli('apps list', { home })
+  expect(stored(home).profiles.default).toMatchObject({ store: 'str_1', credentials: { jwt: { store: 'str_1' } } })
+})
+
+test('a proof is the HMAC-SHA256 of the challenge', { tags: 'local-server/5' }, () => {
+  expect(proofOf('key', 'challenge')).toBe('_pSWP7rGsIbPhx1COvS7X3o9wOYdN-THjRIqbMdRs-g')
+})
+
+test.runIf(existsSync('/proc/self/stat'))('a reused process id is detected', { tags: 'local-server/5' }, async () => {
+  const home = temporaryDir()
+  const { baseUrl, received } = await stub(() => success(pageOf(app)))
+  const list = () => cli('apps list --json', { home, env: secrets })
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  const ticks = readFileSync('/proc/self/stat', 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ')[19]
+  runningServer(defaultFolder(home), baseUrl, { process_start: `${boot} ${ticks}` })
+  expect((await list()).exit).toBe(0)
+  expect(received.map(({ path }) => path)).toEqual(['/api/v1/open-platform/applications'])
+  for (const start of [`${boot} ${Number(ticks) - 1}`, `another-boot ${ticks}`]) {
+    runningServer(defaultFolder(home), baseUrl, { process_start: start })
+    expect(JSON.parse((await list()).stderr).error.code).toBe('BASE_URL_REQUIRED')
+  }
+  expect(received).toHaveLength(1)
+})
 
 test('server stop does not end a process that is not the server of the data folder', async () => {
   const home = temporaryDir()

@@ -36,7 +36,7 @@ async function sentBy(args: readonly string[], given: Parameters<typeof cli>[1] 
 }
 
 describe('api METHOD PATH', () => {
-  test('api sends the kind of credential that the route requires and prints the data as JSON', async () => {
+  test('api sends the credential that the route requires and prints the data as JSON', { tags: 'api/1' }, async () => {
     const templates = await cli('api GET /open-platform/vouchers/templates?limit=1', { env })
     expect([templates.exit, templates.stderr]).toEqual([0, ''])
     expect(JSON.parse(templates.stdout)).toMatchObject({ items: [{ id: 'tpl_coffee' }], pagination: { limit: 1 } })
@@ -99,11 +99,13 @@ describe('api METHOD PATH', () => {
     ['api/v1/x', '/api/v1/x'],
     ['/_platform/v1/x', '/_platform/v1/x'],
     ['/healthz', '/healthz'],
+    ['/readyz', '/readyz'],
+    ['/metrics', '/metrics'],
     ['/healthzz', '/api/v1/healthzz'],
     ['/a b/ü?q=[1]"', '/api/v1/a%20b/%C3%BC?q=%5B1%5D%22'],
     ['/a%20b', '/api/v1/a%20b'],
     ['/a/../b', '/api/v1/a/../b'],
-  ])('api GET %s requests the path %s', async (typed, path) => {
+  ])('api GET %s requests the path %s', { tags: 'api/1' }, async (typed, path) => {
     const { sent } = await sentBy(['api', 'GET', typed, '--as', 'none'])
     expect(sent?.path).toBe(path)
   })
@@ -128,7 +130,7 @@ describe('api METHOD PATH', () => {
     ['api POST /open-platform/applications -F a]=1', 2, 'not a member name'],
     ['api POST /open-platform/applications -F n=9007199254740993', 2, 'loses digits'],
     ['api POST /open-platform/applications -F n=0.12345678901234567', 2, 'loses digits'],
-  ])('the command %s exits %i with a message that contains "%s" and sends nothing', async (args, exit, says) => {
+  ])('the command %s exits %i with the message "%s" and sends nothing', { tags: 'api/1' }, async (args, exit, says) => {
     const { ran, sent } = await sentBy(args.split(' '))
     expect([ran.exit, ran.stdout, sent]).toEqual([exit, '', undefined])
     expect(ran.stderr).toContain(says)
@@ -283,6 +285,7 @@ describe('api -F and -f', () => {
 
   test.each([`secret_token=abc`, `a.secret_token=abc`, `a[secret_token]=abc`, `a=${secrets.VOUCHERCTL_TOKEN}`])(
     'api refuses the field %s, because it holds a secret, and suggests =@FILE',
+    { tags: 'api/1' },
     async (field) => {
       for (const flag of ['-F', '-f']) {
         const { ran, sent } = await sentBy(['api', 'POST', '/bots/setWebhook', flag, field])
@@ -333,7 +336,7 @@ describe('api -i', () => {
     expect(shown.stdout).not.toMatch(/[\u0000\u001b]/)
   })
 
-  test('api -i hides the credential that it sent if the response contains it', async () => {
+  test('api -i hides the credential that it sent if the response repeats it', { tags: 'hidden-values/1' }, async () => {
     const { baseUrl } = await stub(({ headers }) => ({
       status: 400,
       headers: { 'x-saw': String(headers.authorization) },

@@ -26,7 +26,7 @@ const FRESH = 'sbot_FRESHtokenFRESHtokenFRESHtoken1234567'
 test.each([
   ['bots get bot_01 --save', { ...botDetail, one_time_token: FRESH }],
   ['bots regenerate-token bot_01 --save --yes', { bot_id: 'bot_01', one_time_token: FRESH, token_prefix: 'sbot_FRE' }],
-])('the command %s stores the bot token in the profile and does not print it', async (command, data) => {
+])('the command %s stores the bot token and does not print it', { tags: 'confirmations/3' }, async (command, data) => {
   const home = temporaryDir()
   const { baseUrl } = await stub(() => success(data))
   const ran = await cli(`${command} --json --base-url ${baseUrl}`, { env, home })
@@ -309,7 +309,7 @@ test('webhook info prints dates in a table and seconds in JSON', async () => {
   expect(JSON.parse((await cli(`${args} --json`, { env })).stdout).last_success_date).toBe(1_795_255_925)
 })
 
-test('webhook set --secret-file reads the secret without its line end and never prints it', async () => {
+test('webhook set reads a secret without its line end and never prints it', { tags: 'confirmations/3' }, async () => {
   const file = join(temporaryDir(), 'secret')
   writeFileSync(file, 'CANARYsecret\n')
   const { baseUrl, received } = await stub(() => success({ url: 'https://shop.example/…' }))

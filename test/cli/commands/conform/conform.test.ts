@@ -271,7 +271,7 @@ test('conform exits with 12 for a difference, and prints which credential was mi
   expect([exit, stderr]).toEqual([12, expect.stringContaining('VOUCHERCTL_JWT')])
 })
 
-test('conform asks before it tests a production profile', async () => {
+test('conform asks before it tests a production profile', { tags: 'confirmations/1' }, async () => {
   const home = temporaryDir()
   await cli('profiles set shop --production', { env: server.env, home })
   const { exit, stderr } = await cli('conform --profile shop', { env: server.env, home })
@@ -279,7 +279,7 @@ test('conform asks before it tests a production profile', async () => {
   expect(stderr).toContain(`Testing ${server.baseUrl} needs a confirmation on a production server.`)
 })
 
-test('conform --read-only tests a production profile without a question', async () => {
+test('conform --read-only tests a production profile without a question', { tags: 'confirmations/1' }, async () => {
   const home = temporaryDir()
   await cli('profiles set shop --production', { env: server.env, home })
   const command = 'conform --read-only --only lists/limit-of-100 --profile shop'

@@ -87,7 +87,7 @@ describe('doctor', () => {
     for (const secret of [server.token, server.jwt, server.operatorKey]) expect(found.stdout).not.toContain(secret)
   })
 
-  test('doctor detects missing token scopes with requests that change nothing', async () => {
+  test('doctor detects missing token scopes with requests that change nothing', { tags: 'doctor/1' }, async () => {
     const env = at(server.baseUrl, { VOUCHERCTL_JWT: server.jwt })
     const scopes = '--scope vouchers:verify --scope vouchers:redeem'
     const created = await cli(`tokens create --app app_shop --name till ${scopes} --json`, { env })
@@ -229,7 +229,7 @@ describe('doctor on files', () => {
     expect(found.check('profile file')?.message).toContain('environment VOUCHERCTL_PROFILE')
   })
 
-  test('doctor fails for a profile file or folder with wide permissions and names the fix', async () => {
+  test('doctor fails for wide permissions of a profile and names the fix', { tags: 'doctor/1' }, async () => {
     const file = withProfile({}, 0o640)
     expect((await doctor({ home: file })).check('permissions')).toMatchObject({
       status: 'fail',
@@ -318,7 +318,7 @@ describe('doctor on a server', () => {
     expect((await doctor({}, '--base-url nonsense')).check('base URL')?.status).toBe('fail')
   })
 
-  test('doctor fails for an unreachable server and skips the credential checks', async () => {
+  test('doctor fails for an unreachable server and skips the credential checks', { tags: 'doctor/1' }, async () => {
     const found = await doctor({ env: { ...secrets, ...at(`http://127.0.0.1:${await closedPort()}`) } })
     expect(found.check('server')).toMatchObject({ status: 'fail', message: expect.stringContaining('ECONNREFUSED') })
     expect(found.check('application token')?.status).toBe('skip')
@@ -418,7 +418,7 @@ describe('doctor on a server', () => {
     ['application token', 'VOUCHERCTL_TOKEN'],
     ['bot token', 'VOUCHERCTL_BOT_TOKEN'],
     ['operator key', 'VOUCHERCTL_OPERATOR_KEY'],
-  ] as const)('doctor fails for a refused %s and names its source %s', async (name, variable) => {
+  ] as const)('doctor fails for a refused %s and names its source %s', { tags: 'doctor/1' }, async (name, variable) => {
     const found = await doctor({ env: at(server.baseUrl, { [variable]: secrets[variable] }) })
     expect(found.check(name)).toMatchObject({ status: 'fail', message: expect.stringContaining(variable) })
     expect(found.check(name)?.message).toContain('TOKEN_INVALID')

@@ -278,7 +278,7 @@ test('load above 10 calls a second on a production profile needs --yes, on a ter
   expect((await cli(`${inProduction} --rate 11 --yes`, { env })).exit).toBe(0)
 })
 
-test('load on a production profile asks for the name of the profile up to 10 calls a second', async () => {
+test('load on production asks for the profile name up to 10 calls a second', { tags: 'confirmations/1' }, async () => {
   const { env, received } = await production()
   expect((await cli(inProduction, { env })).exit).toBe(3)
   const other = await cli(inProduction, { env, terminal: true, replies: ['yes'] })

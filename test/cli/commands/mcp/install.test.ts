@@ -36,7 +36,7 @@ describe('mcp install', () => {
     expect(JSON.parse(readFileSync(join(home, path), 'utf8'))).toEqual({ [member]: { voucherctl: entry } })
   })
 
-  test('--write keeps other entries, their order, the indentation and the mode of the file', async () => {
+  test('--write keeps other entries, their order, indentation and mode', { tags: 'tools-for-models/4' }, async () => {
     const home = temporaryDir()
     const file = join(home, '.mcp.json')
     const before = {
@@ -67,7 +67,7 @@ describe('mcp install', () => {
     ['servers in a list', '{ "servers": [1] }'],
     ['a repeated name', '{ "servers": {}, "servers": { "a": {} } }'],
     ['a number that JavaScript rounds', '{ "n": 12345678901234567890 }'],
-  ])('a file with %s is left alone and named', async (_what, text) => {
+  ])('a file with %s is left alone and named', { tags: 'tools-for-models/4' }, async (_what, text) => {
     const home = temporaryDir()
     const file = join(home, '.vscode', 'mcp.json')
     mkdirSync(join(home, '.vscode'))
@@ -97,7 +97,7 @@ describe('mcp install', () => {
     x: 1,
   }
 
-  test('mcp install --write keeps other members of its entry, shows the change, and asks', async () => {
+  test('install --write keeps other members, shows the change, and asks', { tags: 'tools-for-models/4' }, async () => {
     const { home, before, entryNow } = withEntry(members)
     const unasked = await cli('mcp install claude --write', { home })
     const change = "It starts 'npx -y voucherctl mcp serve', and will start 'voucherctl mcp serve'."

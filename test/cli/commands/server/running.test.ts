@@ -1,7 +1,8 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { CHALLENGE_HEADER, proofOf } from '../../../../src/files/server-proof.js'
+import { registerServer } from '../../../../src/server/place.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import { homeWithProfiles } from '../../../support/cli/profiles.js'
 import { pageOf } from '../../../support/cli/samples.js'
@@ -47,7 +48,7 @@ const storeProfile = (home: string, profile: object) => homeWithProfiles({ defau
 const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: string; hint: string } }).error
 
 describe('server list', () => {
-  test('server list shows a running in-memory server and removes the file of a killed server', async () => {
+  test('server list shows running servers and removes files of killed ones', { tags: 'local-server/3' }, async () => {
     const home = temporaryDir()
     const { baseUrl } = await localStub()
     const { dir } = register(home, baseUrl)
@@ -58,6 +59,12 @@ describe('server list', () => {
       expect.objectContaining({ base_url: baseUrl, data_dir: dir, store: 'memory', ready: true }),
     ])
     expect(existsSync(file)).toBe(process.platform !== 'linux')
+  })
+
+  test('only its user can read a registry', { tags: ['local-server/3', 'local-server/4'] }, () => {
+    const registry = join(temporaryDir(), 'servers')
+    registerServer(registry, { instance_id: 'a' } as Parameters<typeof registerServer>[1])
+    expect([registry, join(registry, 'a.json')].map((it) => statSync(it).mode & 0o777)).toEqual([0o700, 0o600])
   })
 
   const database = 'postgres://db.example.com:5432/shop'
@@ -158,7 +165,7 @@ hint: Log in to it: \`voucherctl login --local --account me --base-url ${baseUrl
 })
 
 describe('a base URL of a local server', () => {
-  test('server status finds the server at --base-url and prints its folder and URL', async () => {
+  test('server status finds the server at --base-url and prints its folder', { tags: 'local-server/1' }, async () => {
     const home = temporaryDir()
     const { baseUrl } = await localStub()
     const { dir } = register(home, baseUrl)
@@ -166,7 +173,7 @@ describe('a base URL of a local server', () => {
     expect([exit, stdout]).toEqual([0, expect.stringContaining(`The server of ${dir} runs on ${baseUrl}.`)])
   })
 
-  test('server status and stop do not act on the default server if --base-url names another', async () => {
+  test('server status and stop act only on the server that --base-url names', { tags: 'local-server/1' }, async () => {
     const other = `http://127.0.0.1:${await closedPort()}`
     const home = temporaryDir()
     register(home, (await localStub()).baseUrl)
@@ -305,4 +312,30 @@ describe('a server without a test clock', () => {
     const { stderr } = await cli(`${advance} --base-url ${baseUrl}`, { env: secrets })
     expect(errorOf(stderr).hint).toMatch(/^Stop it \(`voucherctl server stop`\), then start it: `.* --test-clock`\.$/)
   })
+})
+
+test('server commands refuse -p with a remote or a missing profile', { tags: 'local-server/1' }, async () => {
+  const home = homeWithProfiles({ default: {}, remote: { base_url: 'https://vouchers.example' } })
+  for (const command of ['server status', 'server stop', 'server start', 'server export --out backup.ndjson']) {
+    const ran = await cli(`${command} -p remote`, { home })
+    expect([command, ran.exit]).toEqual([command, 2])
+    expect(ran.stderr).toContain('Profile remote is for https://vouchers.example, which is no local server')
+  }
+  expect((await cli('server stop -p missing', { home })).exit).toBe(5)
+  expect((await cli('server logs -p remote', { home })).stderr).toContain('operator key for https://vouchers.example')
+})
+
+test('server commands print the data folder if no server runs in it', { tags: 'local-server/1' }, async () => {
+  const home = homeWithProfiles({ shop: { data_dir: '/nowhere/data' } })
+  const stopped = await cli('server stop -p shop', { home, terminal: true })
+  expect(stopped.stdout).toContain('No server runs in /nowhere/data.')
+  const status = await cli('server status -p shop', { home, terminal: true })
+  expect(status.stderr).toContain('voucherctl server start --detach --data /nowhere/data --profile shop')
+  expect((await cli('server logs -p shop', { home })).stderr).toContain('No server runs in /nowhere/data.')
+})
+
+test('server start follows only a profile that the line names', { tags: 'local-server/2' }, async () => {
+  const home = homeWithProfiles({ default: { data_dir: '/data/shop' } })
+  for (const line of ['', ' -p default'])
+    expect((await cli(`server start --dry-run${line}`, { home })).stdout.includes('/data/shop')).toBe(line !== '')
 })

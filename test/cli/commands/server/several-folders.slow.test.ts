@@ -68,7 +68,7 @@ describe('a profile that follows folder A while the server of folder B runs too'
     ['login --local --account me --data DIR:B', '', 'B'],
     ['login --local --account me --data DIR:B', 'URL:A', 'B'],
     ['login --local --account me --data DIR:B --base-url URL:B', 'URL:A', 'B'],
-  ])('%s with VOUCHERCTL_BASE_URL "%s" acts on the server of %s', async (line, variable, acts) => {
+  ])('%s with the variable "%s" acts on the server of %s', { tags: 'local-server/1' }, async (line, variable, acts) => {
     writeFileSync(profileFile(home), profiles)
     const env: Env = variable === '' ? {} : { VOUCHERCTL_BASE_URL: filled(variable) }
     const data = await json(home, filled(line), env)
@@ -97,10 +97,10 @@ describe('a profile that follows folder A while the server of folder B runs too'
     ['server start --data DIR:B', {}, 'B'],
     ['server start --profile default', {}, 'A'],
     ['server start', { VOUCHERCTL_PROFILE: 'default' }, 'A'],
-  ])('%s with %o starts the folder %s', async (line, env, folder) => {
+  ])('%s with %o starts the folder %s', { tags: 'local-server/2' }, async (line, env, folder) => {
     writeFileSync(profileFile(home), profiles)
     const dir = folder === 'default' ? join(home, '.local', 'share', 'voucherctl') : folders[folder]
-    const { stdout } = await run(home, filled(`${line} --dry-run`), env)
+    const { stdout } = await cli(filled(`${line} --dry-run`), { home, env })
     expect(stdout).toMatch(new RegExp(`would start a server on ${dir}$`, 'm'))
   })
 })

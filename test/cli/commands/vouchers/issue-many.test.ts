@@ -491,7 +491,7 @@ test('issue-many --dry-run checks the file and prints one request, but sends and
   expect(readdirSync(bulk.dir)).toEqual(['in.csv'])
 })
 
-test('issue-many on a production profile requires --yes or the typed template id', async () => {
+test('issue-many on a production profile needs --yes or the template id', { tags: 'confirmations/1' }, async () => {
   const bulk = Bulk.of(['a', 'b'])
   const { baseUrl, received } = await issuer()
   const env = productionEnv(baseUrl)

@@ -37,7 +37,7 @@ describe('vouchers reverse', () => {
     ['-', { stdin: `${redeemCode}\n` }, [verify, reverse('rdm_07')]],
     ['--external-id order-1', {}, [list, reverse('rdm_07')]],
     ['', { terminal: true, replies: [redeemCode] }, [verify, reverse('rdm_07')]],
-  ])('with "%s" makes the calls %#', async (args, given, calls) => {
+  ])('with "%s" makes the calls %#', { tags: 'codes-as-arguments/2' }, async (args, given, calls) => {
     const { baseUrl, received } = await platform()
     const line = `vouchers reverse ${args} --reason again --base-url ${baseUrl}`.replace('  ', ' ')
     const ran = await cli(line, { env: secrets, ...given })
@@ -89,7 +89,7 @@ describe('vouchers reverse', () => {
     expect(ran.stderr).toContain('Only the operator of a local server finds vouchers by external id')
   })
 
-  test('of an external id that two redeemed vouchers have exits with 2 and names both redemptions', async () => {
+  test('of an external id of two vouchers exits with 2 and names both', { tags: 'codes-as-arguments/2' }, async () => {
     const { baseUrl, received } = await platform(null, [redeemed, voucher, { ...redeemed, redemptionId: 'rdm_08' }])
     const ran = await cli(`vouchers reverse --external-id order-1 --base-url ${baseUrl}`, { env: secrets })
     expect([ran.exit, called(received)]).toEqual([2, [list]])
