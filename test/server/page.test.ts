@@ -48,7 +48,7 @@ async function session(): Promise<Headers> {
   return { 'page-token': body.token }
 }
 
-test('page is served for every path without an extension, with headers that limit what it loads', async () => {
+test('page is served for all paths, with headers that limit what it loads', { tags: 'page-headers/1' }, async () => {
   for (const path of ['', '/', '/requests/req_01', '/vouchers/vch_1?tab=life']) {
     const { status, headers, text } = await send('GET', `/_platform/ui${path}`, { 'sec-fetch-site': 'none' })
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
@@ -99,7 +99,7 @@ test('first view of the page is at most 25 kB with gzip', async () => {
   expect((await send('GET', '/_platform/ui/app.js')).text).not.toMatch(/\bfrom\s*["'`]|@import/)
 })
 
-test('ticket of a link gives a token once, with which the page is the operator', async () => {
+test('ticket of a link gives a token once, with which the page is the operator', { tags: 'page/2' }, async () => {
   const ticket = await newTicket()
   const { status, headers, body } = await exchange(ticket)
   expect([status, headers['set-cookie'], headers['cache-control']]).toEqual([200, undefined, 'no-store'])
@@ -131,7 +131,7 @@ test('page of a server sets no cookie, and obeys none', async () => {
   expect(features).toMatchObject({ status: 401, body: { code: 'PAGE_SESSION_REQUIRED' } })
 })
 
-test('link names the address of the server, and keeps its secret in the fragment', async () => {
+test('link names the address of the server, and keeps its secret in the fragment', { tags: 'page/2' }, async () => {
   const { body } = await send('POST', '/_platform/v1/page-tickets', bearer())
   const { origin, pathname, search, hash } = new URL(body.data.url)
   expect([origin, pathname, search]).toEqual([server.baseUrl, '/_platform/ui/', ''])
@@ -139,7 +139,7 @@ test('link names the address of the server, and keeps its secret in the fragment
   expect(Date.parse(body.data.expires_at)).not.toBeNaN()
 })
 
-test('features tell a page with a session which views it can show', async () => {
+test('features tell a page with a session which views it can show', { tags: 'page/4' }, async () => {
   const headers = { ...(await session()), 'sec-fetch-site': 'same-origin' }
   const { status, body } = await send('GET', '/_platform/ui/features', headers)
   expect(status).toBe(200)
@@ -181,7 +181,7 @@ test('session of a page makes calls as an application, shows credentials, seeds 
   }
 })
 
-test('session of a page is no credential outside the operator API', async () => {
+test('session of a page is no credential outside the operator API', { tags: 'page/3' }, async () => {
   const headers = { ...(await session()), 'sec-fetch-site': 'same-origin' }
   const response = await send('GET', '/api/v1/open-platform/applications', headers)
   expect(response.body.code).toBe('TOKEN_MISSING')
@@ -206,7 +206,7 @@ test('ticket and token of another server are refused', async () => {
   }
 })
 
-test('token of a page ends after an hour without use, and lasts while its stream is open', async () => {
+test('token of a page ends after an hour without use or open stream', { tags: 'page/3' }, async () => {
   let now = 0
   const inspector = testInspector(() => now)
   const { app, close } = testApp({ inspector })
@@ -272,7 +272,7 @@ test('other methods of the routes of the page get 405 with the methods that exis
   expect([post.status, post.headers.allow]).toEqual([405, 'GET, HEAD'])
 })
 
-test('preflight of another site gets 403 and no header of CORS', async () => {
+test('preflight of another site gets 403 and no header of CORS', { tags: 'page-requests/2' }, async () => {
   for (const target of ['/_platform/ui/session', '/_platform/v1/reviews', '/_platform/v1/unknown']) {
     const headers = { origin: 'http://evil.example', 'access-control-request-method': 'POST' }
     const response = await send('OPTIONS', target, headers)
@@ -287,7 +287,7 @@ test.each([
   '/_platform/v1/unknown',
   '/%5Fplatform/v1/reviews',
   '/_platform/ui/',
-])('path %s refuses another Host even with the operator key', async (target) => {
+])('path %s refuses another Host even with the operator key', { tags: 'page-requests/1' }, async (target) => {
   const response = await send('GET', target, { ...bearer(), host: 'evil.example' })
   expect(response).toMatchObject({ status: 403, body: { code: 'HOST_NOT_ALLOWED' } })
   expect(response.body.details.allowed).toContain(`localhost:${server.port}`)
@@ -309,7 +309,7 @@ test('operator API without a credential still asks for one', async () => {
   expect(await send('GET', '/_platform/v1/reviews')).toMatchObject({ status: 401, body: { code: 'TOKEN_MISSING' } })
 })
 
-test('server beyond loopback has no page, and its operator API accepts every Host', async () => {
+test('server beyond loopback has no page, and its operator API accepts every Host', { tags: 'page/1' }, async () => {
   const public_ = await standaloneServer({ host: '0.0.0.0', operator: true })
   try {
     const headers = { Authorization: `Bearer ${public_.operatorKey}`, Host: 'shop.example' }
@@ -323,7 +323,7 @@ test('server beyond loopback has no page, and its operator API accepts every Hos
   }
 })
 
-test('server without the operator API has no page', async () => {
+test('server without the operator API has no page', { tags: 'page/1' }, async () => {
   const closed = await standaloneServer({ operator: false })
   try {
     const page = `GET /_platform/ui/ HTTP/1.1\r\nHost: 127.0.0.1:${closed.port}\r\n\r\n`

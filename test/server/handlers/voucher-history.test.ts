@@ -29,7 +29,7 @@ const reverse = async (redemptionId: string, key?: string) =>
   tenant.runtime(vouchers.reverse, { redemptionId, reason: 'wrong till' }, key === undefined ? {} : { key })
 
 describe('voucher history', () => {
-  it('voucher history and list hide a code used as key, reference, reason or id in any spelling', async () => {
+  it('voucher history and list hide codes in texts of the application', { tags: 'shown-credentials/1' }, async () => {
     const voucher = await tenant.issue(templateId)
     const credential = codeOf(voucher)
     const code = credential.value
@@ -170,7 +170,7 @@ describe('voucher history', () => {
     expect(replayed).toMatchObject({ endpoint: 'vouchers.issue', idempotency_key: 'another' })
   })
 
-  it('stored events survive a restart, verifications and replays do not', async () => {
+  it('stored events survive a restart, verifications and replays do not', { tags: 'voucher-history/2' }, async () => {
     const voucher = await tenant.issue(templateId)
     await tenant.runtime(vouchers.verify, { credential: codeOf(voucher) })
     const redemption = await tenant.redeem(voucher)
@@ -183,7 +183,7 @@ describe('voucher history', () => {
     await restarted.close()
   })
 
-  it('history has the newest redemptions only, and says so', async () => {
+  it('history has the newest redemptions only, and says so', { tags: 'voucher-history/2' }, async () => {
     const voucher = await tenant.issue(templateId)
     const call = { reverse_request_id: 'req_1', reverse_idempotency_key: 'key', reversed_by: 'tok_1' }
     const rows = Array.from({ length: SHOWN_REDEMPTIONS_MAX + 1 }, (_, at) =>
@@ -204,7 +204,7 @@ describe('voucher history', () => {
     expect(redeemed).toEqual(rows.slice(1).map((it) => it.id))
   })
 
-  it('history contains no code and no token', async () => {
+  it('history contains no code and no token', { tags: 'voucher-history/1' }, async () => {
     const bot = await tenant.linkedBot()
     const chat = await newChat(tenant, bot)
     const issued = await bot.call(contract.bots.issue, {
@@ -223,7 +223,7 @@ describe('expired event', () => {
   const shortLived = async () =>
     tenant.issue((await tenant.template({ validity: { type: 'relative', duration_days: 1 } })).id)
 
-  it('event `expired` of a voucher has the time at which its validity ends', async () => {
+  it('event `expired` of a voucher has the time when its validity ends', { tags: 'voucher-history/2' }, async () => {
     const voucher = await shortLived()
     expect(typesOf(await historyOf(voucher.id))).toEqual(['issued'])
     server.clock.advance(DAY_MS)
@@ -233,7 +233,7 @@ describe('expired event', () => {
     expect(typesOf(await historyOf(voucher.id))).toEqual(['issued', 'expired', 'verified'])
   })
 
-  it('expired event has the time of a reversal after the end of the validity', async () => {
+  it('expired event has the time of a reversal after the validity', { tags: 'voucher-history/2' }, async () => {
     const voucher = await shortLived()
     const redemption = await tenant.redeem(voucher)
     server.clock.advance(2 * DAY_MS)
@@ -321,7 +321,7 @@ describe('search for vouchers', () => {
     ])
   })
 
-  it('list has vouchers of all applications, newest first, in pages', async () => {
+  it('list has vouchers of all applications, newest first, in pages', { tags: 'voucher-history/1' }, async () => {
     const own = testApp()
     const operator = callerOf(own.send, own.operatorKey)
     const made: string[] = []

@@ -66,7 +66,7 @@ async function withSaved(check: (saved: Saved) => Promise<void>, count = 3): Pro
 
 const damaged = (file: string) => ({ name: 'SnapshotsDamaged', message: 'the file of a snapshot is damaged', file })
 
-it('snapshots survive a restart in files with mode 0600; their folder ends with the last one', async () => {
+it('snapshots survive a restart in files with mode 0600 of an own folder', { tags: 'snapshots/4' }, async () => {
   await inFolder(async (folder) => {
     const path = join(folder, 'voucherctl.db')
     let store = openSqliteStore(path)
@@ -96,7 +96,7 @@ it('foreign keys hold after a restore', async () => {
   })
 })
 
-it('restore of a snapshot of another schema version changes nothing, and resolves to outdated', async () => {
+it('restore of a snapshot of another schema version changes nothing', { tags: 'snapshots/3' }, async () => {
   await withSaved(async ({ store, file }) => {
     const bytes = readFileSync(file)
     const start = bytes.length - (bytes.length % 4_096)
@@ -118,7 +118,7 @@ it.each<[string, (saved: Saved) => void]>([
   ['longer', ({ file }) => writeFileSync(file, Buffer.concat([readFileSync(file), randomBytes(4_096)]))],
   ['foreign', ({ file }) => writeFileSync(file, randomBytes(16_500))],
   ['renamed', ({ folder, file }) => renameSync(join(folder, '74776f.db'), file)],
-])('each call for a snapshot whose file is %s names it, until a save replaces it', async (state, spoil) => {
+])('calls for a snapshot whose file is %s name it until a save', { tags: 'snapshots/4' }, async (state, spoil) => {
   await withSaved(async (saved) => {
     const { store, file } = saved
     const { snapshots } = store
@@ -133,7 +133,7 @@ it.each<[string, (saved: Saved) => void]>([
   })
 })
 
-it('restore refuses a file with one flipped bit in a page or its seal, and changes nothing', async () => {
+it('restore refuses a file with one flipped bit, and changes nothing', { tags: 'snapshots/4' }, async () => {
   await withSaved(async ({ store, path, file }) => {
     const bytes = readFileSync(file)
     const seal = bytes.length - (bytes.length % 4_096)
@@ -199,7 +199,7 @@ it('a named pipe in the place of a file counts as damaged, and is not waited for
   })
 })
 
-it('the draft of a killed save is no snapshot, and the next save replaces it', async () => {
+it('the draft of a killed save is no snapshot, and the next save replaces it', { tags: 'snapshots/3' }, async () => {
   await withSaved(async ({ store, folder }) => {
     writeFileSync(join(folder, 'draft'), randomBytes(9_000))
     expect((await store.snapshots.list()).map(({ name }) => name)).toEqual(['one', 'two'])
@@ -209,7 +209,7 @@ it('the draft of a killed save is no snapshot, and the next save replaces it', a
   })
 })
 
-it('a save that fails leaves the earlier snapshot of its name, and no draft', async () => {
+it('a save that fails leaves the earlier snapshot of its name, and no draft', { tags: 'snapshots/3' }, async () => {
   await withSaved(async ({ store, folder }) => {
     await store.write(() => run('delete from templates'))
     // The save then looks for a table that does not exist.
