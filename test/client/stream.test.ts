@@ -92,6 +92,7 @@ async function errorOf(line: string): Promise<unknown> {
 
 test.each(['oops', 'null', '[]', '5', '"x"', '{"a":1}{', '\u0000', '{"success":true,"data":{}}'])(
   'a stream ends with INVALID_RESPONSE at the line %j, which is no document',
+  { tags: 'time-limits/3' },
   async (line) => {
     expect(await errorOf(line)).toMatchObject({
       name: 'TransportError',
