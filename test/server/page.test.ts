@@ -154,7 +154,8 @@ test('features tell a page with a session which views it can show', { tags: 'pag
   })
   expect(body.version).toMatch(/^\d+\.\d+\.\d+/)
   const without = await send('GET', '/_platform/ui/features', { 'sec-fetch-site': 'same-origin' })
-  expect(without).toMatchObject({ status: 401, body: { code: 'PAGE_SESSION_REQUIRED' } })
+  const lacking = { code: 'PAGE_SESSION_REQUIRED', details: { source: 'server' } }
+  expect(without).toMatchObject({ status: 401, body: lacking })
 })
 
 test('session of a page creates no further link', async () => {

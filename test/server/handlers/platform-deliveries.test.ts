@@ -443,6 +443,22 @@ describe('replay by the operator', () => {
     expect((await replay(scene, delivery.id, { mode: 'resigned' })).data.status).toBe(200)
   })
 
+  it('replay beyond 16 of a process is 429', { tags: 'replays-by-the-operator/3' }, async () => {
+    const { scene, receiver, delivery } = await delivered(200)
+    await scene.set(receiver, { max_connections: 100 })
+    let end = () => {}
+    const held = new Promise<void>((resolve) => {
+      end = resolve
+    })
+    receiver.respond = () => held.then(() => 200)
+    const again = () => replay(scene, delivery.id, { mode: 'resigned' })
+    const first = Array.from({ length: 16 }, again)
+    await until(() => receiver.held.now === 16)
+    expect((await again()).code).toBe('RATE_LIMITED')
+    end()
+    expect((await Promise.all(first)).map(({ status }) => status)).toEqual(Array(16).fill(200))
+  })
+
   it('reset does not wait for a replay', async () => {
     const { scene, receiver, delivery } = await delivered(200)
     let end = () => {}

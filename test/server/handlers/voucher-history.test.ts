@@ -246,7 +246,7 @@ describe('expired event', () => {
 })
 
 describe('updates of an event', () => {
-  it('event has its updates with deliveries and their attempts', async () => {
+  it('event has its updates with deliveries and their attempts', { tags: 'voucher-history/2' }, async () => {
     const owner = await newTenant(server)
     const bot = await owner.linkedBot()
     const subscribed = { botId: bot.id, url: HOOK_URL, allowed_updates: ['voucher_redeemed' as const] }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { RequestLogEntry } from '../../../src/contract/platform/activity.js'
-import { RequestLog } from '../../../src/server/observe/request-log.js'
+import { entryOf, RequestLog } from '../../../src/server/observe/request-log.js'
 
 const KEPT = 1_000
 
@@ -18,6 +18,15 @@ const entry = (second: number): RequestLogEntry => ({
   duration_ms: 1,
 })
 const call = { voucherId: 'vch_1', idempotencyKey: null, calledBy: 'tok_1', botId: null, reason: null }
+
+it('entry has application, voucher, account, bot and fault, and no address', { tags: 'request-log/1' }, () => {
+  const caller = { kind: 'jwt', accountId: 'acme', applicationId: 'app_1' }
+  const route = { endpoint: { id: 'vouchers.verify', path: '/' } }
+  const ended = { id: 'req_1', method: 'POST', route, caller, failureCode: null, voucher: call, replayed: false }
+  const logged = entryOf({ ...ended, botId: 'bot_1', fault: 'error', startedAt: 0 }, 200, 1_000)
+  const expected = { ...entry(1), account_id: 'acme', bot_id: 'bot_1', fault: 'error' }
+  expect(logged).toEqual({ ...expected, duration_ms: expect.any(Number) })
+})
 
 it('request log begins at the start or, once full, with its oldest request', { tags: 'voucher-history/2' }, () => {
   const log = new RequestLog(0)
