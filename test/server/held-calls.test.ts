@@ -427,7 +427,7 @@ it('encrypted redeem can be held at each place, killed, and silenced', async () 
   }
 })
 
-it('hold and silence of a seed affect calls again after a reset', { tags: 'snapshots/2' }, async () => {
+it('hold and silence of a seed affect calls again after a reset', async () => {
   const faults: NewFault[] = [
     { endpoint: 'templates.list', kind: 'hold', at: 'before', hold_ms },
     { endpoint: 'vouchers.verify', kind: 'silence' },

@@ -288,10 +288,12 @@ test.each([
   '/_platform/v1/unknown',
   '/%5Fplatform/v1/reviews',
   '/_platform/ui/',
-])('path %s refuses another Host even with the operator key', { tags: 'page-requests/1' }, async (target) => {
+])('path %s refuses another Host of an operator', { tags: ['page-requests/1', 'page-headers/1'] }, async (target) => {
   const response = await send('GET', target, { ...bearer(), host: 'evil.example' })
   expect(response).toMatchObject({ status: 403, body: { code: 'HOST_NOT_ALLOWED' } })
   expect(response.body.details.allowed).toContain(`localhost:${server.port}`)
+  const limits = { 'cross-origin-resource-policy': 'same-origin', 'x-content-type-options': 'nosniff' }
+  expect(response.headers).toMatchObject(limits)
 })
 
 test('call with an absolute target below /_platform is refused', async () => {

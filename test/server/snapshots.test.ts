@@ -98,6 +98,8 @@ describe('reset', () => {
     expect((await verify(voucher)).code).toBe('VOUCHER_NOT_FOUND')
     const log = await operator(contract.platform.requests, {})
     expect(log.text.trim().split('\n')).toHaveLength(1)
+    await new Snapshots(server.deps, { ...seed, faults: [{ endpoint: 'vouchers.issue', kind: 'error' }] }).reset()
+    expect((await issue()).code).toBe('SERVICE_UNAVAILABLE')
   })
 
   it.each(['during', 'after'])(

@@ -341,7 +341,7 @@ describe('replay by the operator', () => {
     expect(data.verification).toMatchObject({ ok: false, explanation: expect.stringContaining('written again') })
   })
 
-  it('replay as_sent after 300 s is stale', { tags: 'replays-by-the-operator/4' }, async () => {
+  it('replay after 300 s is stale', { tags: ['replays-by-the-operator/2', 'replays-by-the-operator/4'] }, async () => {
     const { scene, delivery } = await delivered(401, { date: '' })
     const twin = { ...scene.server.deps.attempts.of(delivery.id)[0] }
     scene.server.deps.attempts.clear()

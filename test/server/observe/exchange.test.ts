@@ -191,8 +191,8 @@ describe('exchange', () => {
 
   it('exchange hides a secret that contains another one of the same call', { tags: 'secrets-of-exchanges/2' }, () => {
     const [short, long] = ['under-the-counter', 'under-the-counter-of-the-till']
-    const { sent } = shown(call(redeem, { body: json({ a: short, b: long, reference: `x ${long} y ${short}` }) }))
-    expect(JSON.parse(sent as string).reference).toBe(`x ${HIDDEN} y ${HIDDEN}`)
+    const { sent } = shown(call(redeem, { body: json({ a: short, b: long, reference: `${long} ${long} y ${short}` }) }))
+    expect(JSON.parse(sent as string).reference).toBe(`${HIDDEN} ${HIDDEN} y ${HIDDEN}`)
   })
 
   it('exchange shows only the length of a body of more than 128 KiB', { tags: 'secrets-of-exchanges/3' }, () => {
@@ -232,6 +232,7 @@ describe('exchange', () => {
     expect(shown(call(redemption, { url })).url).toBe(url)
     const list = `${contract.templates.list.path}?status=active&limit=5`
     expect(shown(call(contract.templates.list, { url: list })).url).toBe(list)
+    expect(shown(call(contract.templates.list, { url: `${list}&colour=blue` })).url).toBe(`${list}&colour=${HIDDEN}`)
   })
 
   it('exchange hides the path and secret of a webhook, also in a response', { tags: 'secrets-of-exchanges/3' }, () => {
