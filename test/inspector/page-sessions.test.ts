@@ -268,7 +268,7 @@ test('server proves a session with the key of its folder, its address and the no
   expect(restarted.prove(hashOf(token), '00ff')).toBeUndefined()
 })
 
-test('folder with another key proves nothing to the tab of an earlier one', () => {
+test('folder with another key proves nothing to the tab of an earlier one', { tags: 'page/6' }, () => {
   const { file, start, newSession } = folder()
   const { token, proof_key } = newSession(start())
   const expected = createHmac('sha256', Buffer.from(proof_key, 'hex')).update(`${ORIGIN} 00ff`).digest('hex')

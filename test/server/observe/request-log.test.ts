@@ -21,7 +21,7 @@ const call = { voucherId: 'vch_1', idempotencyKey: null, calledBy: 'tok_1', botI
 
 it('entry has application, voucher, account, bot and fault, and no address', { tags: 'request-log/1' }, () => {
   const caller = { kind: 'jwt', accountId: 'acme', applicationId: 'app_1' }
-  const route = { endpoint: { id: 'vouchers.verify', path: '/' } }
+  const route = { endpoint: { id: 'vouchers.verify', path: '/' } } as const
   const ended = { id: 'req_1', method: 'POST', route, caller, failureCode: null, voucher: call, replayed: false }
   const logged = entryOf({ ...ended, botId: 'bot_1', fault: 'error', startedAt: 0 }, 200, 1_000)
   const expected = { ...entry(1), account_id: 'acme', bot_id: 'bot_1', fault: 'error' }
