@@ -68,8 +68,7 @@ async function* readDocuments<Document>(
     if (left < 0) throw new TransportError('lost', `The response is larger than ${bytesMax} bytes`)
     const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
     rest = parts.pop() ?? ''
-    if (rest.length > LINE_LENGTH_MAX)
-      throw new TransportError('lost', `A line of the stream is longer than ${LINE_LENGTH_MAX} characters`)
+    if (rest.length > LINE_LENGTH_MAX) throw invalidLine(rest, failureOf)
     for (const line of parts) if (line.trim() !== '') yield parseLine(line, failureOf) as Document
   }
   rest += decoder.decode()
@@ -79,6 +78,10 @@ async function* readDocuments<Document>(
 function parseLine(line: string, failureOf: (line: string) => CallFailure): unknown {
   const document = asMembers(parseBody(line))
   if (document !== undefined && typeof document.success !== 'boolean') return document
+  throw invalidLine(line, failureOf)
+}
+
+function invalidLine(line: string, failureOf: (line: string) => CallFailure): TransportError {
   const failure = failureOf(line)
-  throw new TransportError('lost', failure.message, { cause: failure })
+  return new TransportError('lost', failure.message, { cause: failure })
 }

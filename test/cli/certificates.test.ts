@@ -106,7 +106,7 @@ test('secure check names the cause of an untrusted certificate', async () => {
   expect([exit, step.result]).toEqual([9, expect.stringContaining('the certificate is self-signed')])
 })
 
-test('conform ends with the code of an untrusted certificate, and names doctor', async () => {
+test('conform ends with the code of an untrusted certificate', { tags: 'credentials-over-http/1' }, async () => {
   const { exit, stderr, requests } = await callWith(selfSigned, undefined, ['conform', '--json'])
   expect([exit, requests, JSON.parse(stderr).error.code]).toEqual([9, 0, 'CERTIFICATE_UNTRUSTED'])
   expect(JSON.parse(stderr).error.hint).toMatch(/`voucherctl doctor --base-url https:/)

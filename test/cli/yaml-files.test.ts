@@ -11,7 +11,7 @@ test.each([
   ['server start --memory --port 0 --seed file.yaml', 'account: acme\n'],
   ['templates apply -f file.yaml --base-url http://127.0.0.1:1', '{}\n'],
   ['templates diff -f file.yaml --base-url http://127.0.0.1:1', '{}\n'],
-])('%s refuses a second document with its line and exits 2', async (command, first) => {
+])('%s refuses a second document with its line and exits 2', { tags: 'yaml-files/1' }, async (command, first) => {
   const home = temporaryDir()
   writeFileSync(join(home, 'file.yaml'), `${first}---\nmust: fail\n`, { mode: 0o600 })
   const { exit, stdout, stderr } = await built.run([...command.split(' '), '--json'], home, secrets)

@@ -244,13 +244,13 @@ test('an attempt of a call has 15 s by default, and all attempts have 30 s', asy
   expect(limits).toEqual([15_000])
 })
 
-test('the default time limits of a poll grow by its timeout', async () => {
+test('the default time limits of a poll grow by its timeout', { tags: 'time-limits/2' }, async () => {
   const { client, limits } = silentClient()
   await client.bots.updates({ timeout: 50 })
   expect(limits).toEqual([65_000, 14_800])
 })
 
-test('the timeoutMs of a client or a call is the time limit of each attempt and of the call', async () => {
+test('the timeoutMs of a client or a call limits each attempt and the call', { tags: 'time-limits/2' }, async () => {
   const patient = silentClient(40_000)
   expect(await patient.client.templates.list()).toMatchObject({ code: 'TIMEOUT' })
   await patient.client.templates.list({}, { timeoutMs: 20_000 })

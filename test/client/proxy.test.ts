@@ -51,7 +51,7 @@ describe.each([
     )
   })
 
-  test('a transport tunnels an https call, and the proxy sees only the host', async () => {
+  test('a transport tunnels an https call, and the proxy sees only the host', { tags: 'proxies/1' }, async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
     onTestFinished(() => void vi.unstubAllEnvs())
     const server = createHttps(selfSigned)
@@ -162,7 +162,7 @@ test.each([
   expect(await proxyOf('http://vouchers.example', { HTTPS_PROXY: value })).toBeUndefined()
 })
 
-test('a lower-case variable takes precedence, and an empty one switches the proxy off', async () => {
+test('lower-case variables take precedence, empty ones switch the proxy off', { tags: 'proxies/1' }, async () => {
   const env = { HTTPS_PROXY: 'http://b', https_proxy: 'http://a' }
   expect(await proxyOf('https://vouchers.example', env)).toBe('http://a (https_proxy)')
   expect(await proxyOf('https://vouchers.example', { ...env, https_proxy: '' })).toBeUndefined()
@@ -178,7 +178,7 @@ test.each([
   ['vouchers.example:8443', false],
   ['chers.example', false],
   ['10.0.0.0/8', false],
-])('NO_PROXY=%s excepts https://vouchers.example: %s', async (value, expected) => {
+])('NO_PROXY=%s excepts https://vouchers.example: %s', { tags: 'proxies/1' }, async (value, expected) => {
   const env = { HTTPS_PROXY: 'http://proxy', NO_PROXY: value }
   expect((await proxyOf('https://vouchers.example', env)) === undefined).toBe(expected)
 })
@@ -215,6 +215,7 @@ test.each([
 
 test.each(['localhost', '127.0.0.1', '127.1.2.3', '[::1]', 'localhost.'])(
   '%s is never called through a proxy',
+  { tags: 'proxies/1' },
   async (host) => {
     expect(await proxyOf(`http://${host}`, { HTTP_PROXY: 'http://proxy' })).toBeUndefined()
   },

@@ -92,6 +92,7 @@ async function errorOf(line: string): Promise<unknown> {
 
 test.each(['oops', 'null', '[]', '5', '"x"', '{"a":1}{', '\u0000', '{"success":true,"data":{}}'])(
   'a stream ends with INVALID_RESPONSE at the line %j, which is no document',
+  { tags: 'time-limits/3' },
   async (line) => {
     expect(await errorOf(line)).toMatchObject({
       name: 'TransportError',
@@ -100,6 +101,11 @@ test.each(['oops', 'null', '[]', '5', '"x"', '{"a":1}{', '\u0000', '{"success":t
     })
   },
 )
+
+test('a stream ends with INVALID_RESPONSE at a line of more than 1 MiB', { tags: 'time-limits/3' }, async () => {
+  const error = await errorOf(JSON.stringify({ text: 'x'.repeat(1024 * 1024) }))
+  expect(error).toMatchObject({ cause: { code: 'INVALID_RESPONSE' } })
+})
 
 test('a stream ends with the failure of an envelope, without the token that the server repeats', async () => {
   const error = await errorOf('{"success":false,"code":"TOKEN_INVALID","message":"No opk_0123456789","requestId":"r"}')

@@ -65,7 +65,7 @@ test('replaceSecretForms() does not change a UUID, such as a generated idempoten
   )
 })
 
-test.each(secretForms)('the example of a $what is hidden', { tags: 'hidden-values/1' }, ({ example, isCode }) => {
+test.each(secretForms)('it hides the example of a $what', { tags: ['secrets-of-exchanges/2', 'hidden-values/1'] }, ({ example, isCode }) => {
   expect(shown(`was ${example}`)).toBe(isCode ? 'was [code]' : 'was [token]')
 })
 

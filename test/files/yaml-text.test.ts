@@ -70,7 +70,7 @@ const inFlow = (data: unknown) => {
   return document.toString({ lineWidth: 0 })
 }
 
-test('YAML output reads alike in versions 1.1 and 1.2 for texts that look like other types', async () => {
+test('YAML output reads alike in 1.1 and 1.2 for texts that look like others', { tags: 'yaml-files/1' }, async () => {
   const records = recordsOf(texts)
   for (const text of [await encodeYaml(records), inFlow(records)])
     for (const read of readings(text)) expect(read).toEqual(records)
@@ -115,7 +115,7 @@ test('YAML output reads alike in versions 1.1 and 1.2 for any text', async () =>
   )
 })
 
-test('-o yaml quotes values and names that YAML 1.1 takes for other types', async () => {
+test('-o yaml quotes values and names that YAML 1.1 takes for other types', { tags: 'yaml-files/1' }, async () => {
   const data = { ...template, name: 'no', metadata: { '1:30': '1_000', on: '=' }, rate: 1e21, small: 5e-7 }
   const { baseUrl } = await stub(() => success(pageOf(data as never)))
   const { stdout } = await cli(`templates list -o yaml --base-url ${baseUrl}`, { env: secrets })

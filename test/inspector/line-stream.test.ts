@@ -28,7 +28,7 @@ it('line stream formats an item only when its reader takes it', () => {
   stream.destroy()
 })
 
-it('line stream closes when 10,000 items are unread', () => {
+it('line stream closes when 10,000 items are unread', { tags: 'activity/2' }, () => {
   const stream = new LineStream<number>([], true, String)
   for (let item = 0; item < 10_000; item++) stream.add(item)
   expect(stream.destroyed).toBe(false)

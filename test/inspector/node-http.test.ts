@@ -78,7 +78,7 @@ test('plain server proves a session to a page that knows its hash, and nothing t
   expect(form.status).toBe(415)
 })
 
-test('server that stops proves no session: another program may take its port', async () => {
+test('server that stops proves no session: another program may take its port', { tags: 'page/6' }, async () => {
   const { inspector, session, prove } = await pageServer()
   const headers = await session()
   inspector.close()

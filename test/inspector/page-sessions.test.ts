@@ -36,7 +36,7 @@ function pageSessions() {
   return { clock, sessions, accepts, newToken }
 }
 
-test('ticket can be exchanged for one token, once', () => {
+test('ticket can be exchanged for one token, once', { tags: 'page/2' }, () => {
   const { sessions, accepts } = pageSessions()
   const { secret } = sessions.newTicket()
   const token = sessions.exchange(secret)?.token as string
@@ -55,7 +55,7 @@ test('ticket and token are 32 random bytes each, and differ', () => {
   expect(sessions.exchange(token)).toBeUndefined()
 })
 
-test('ticket expires after two minutes, but its token does not', () => {
+test('ticket expires after two minutes, but its token does not', { tags: 'page/2' }, () => {
   const { sessions, clock, accepts } = pageSessions()
   const [early, late] = [sessions.newTicket(), sessions.newTicket()]
   clock.now = early.expiresAt - 1
@@ -66,7 +66,7 @@ test('ticket expires after two minutes, but its token does not', () => {
   expect(accepts(token)).toBe(true)
 })
 
-test('token ends after an hour without use, whether or not it was used before', () => {
+test('token ends after an hour without use, whether or not it was used before', { tags: 'page/3' }, () => {
   const { clock, accepts, newToken } = pageSessions()
   const [unused, used] = [newToken(), newToken()]
   clock.now += HOUR_MS - 1
@@ -124,7 +124,7 @@ test.each(['', 'x', 'A'.repeat(43)])('unknown ticket %j gives no token', (ticket
   expect(sessions.exchange(secret)).toBeDefined()
 })
 
-test('page sessions keep the newest 16 tickets and 64 tokens', () => {
+test('page sessions keep the newest 16 tickets and 64 tokens', { tags: 'page/3' }, () => {
   const { sessions, accepts, newToken } = pageSessions()
   const tickets = Array.from({ length: 17 }, () => sessions.newTicket().secret)
   expect(tickets.map((it) => sessions.exchange(it) !== undefined)).toEqual([false, ...Array(16).fill(true)])
@@ -166,7 +166,7 @@ function folder() {
   return { clock, file, start, accepts, newSession }
 }
 
-test('token outlives a restart on the same address, and no hash is a token', () => {
+test('token outlives a restart on the same address, and no hash is a token', { tags: 'page/5' }, () => {
   const { file, start, accepts, newSession } = folder()
   const { token, proof_key } = newSession(start())
   expect(file.text).not.toContain(token)
@@ -255,7 +255,7 @@ test('page gets a session also if the file cannot be written', () => {
   expect(accepts(sessions, newSession(sessions).token)).toBe(true)
 })
 
-test('server proves with the key of its folder, its address and the nonce that it has a session', () => {
+test('server proves a session with the key of its folder, its address and the nonce', { tags: 'page/6' }, () => {
   const { clock, start, newSession } = folder()
   const { token, proof_key } = newSession(start())
   const expected = createHmac('sha256', Buffer.from(proof_key, 'hex')).update(`${ORIGIN} 00ff`).digest('hex')
@@ -268,7 +268,7 @@ test('server proves with the key of its folder, its address and the nonce that i
   expect(restarted.prove(hashOf(token), '00ff')).toBeUndefined()
 })
 
-test('folder with another key proves nothing to the tab of an earlier one', () => {
+test('folder with another key proves nothing to the tab of an earlier one', { tags: 'page/6' }, () => {
   const { file, start, newSession } = folder()
   const { token, proof_key } = newSession(start())
   const expected = createHmac('sha256', Buffer.from(proof_key, 'hex')).update(`${ORIGIN} 00ff`).digest('hex')

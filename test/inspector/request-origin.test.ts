@@ -10,6 +10,7 @@ const message = (headers: readonly (readonly [string, string])[], url = '/_platf
 
 test.each(['127.0.0.1:8420', '[::1]:8420', 'localhost:8420', 'LOCALHOST:8420'])(
   'host check accepts the Host %s',
+  { tags: 'page-requests/1' },
   (host) => {
     expect(refuseHost(origin, message([['Host', host]]))).toBeUndefined()
   },
@@ -32,7 +33,7 @@ test.each([
   '127.0.0.1:8420, evil.example',
   '127.0.0.1:08420',
   '',
-])('host check refuses the Host %j', (host) => {
+])('host check refuses the Host %j', { tags: 'page-requests/1' }, (host) => {
   expect(refuseHost(origin, message([['Host', host]]))).toMatchObject({ code: 'HOST_NOT_ALLOWED' })
 })
 
@@ -50,7 +51,7 @@ test('host check refuses a missing Host, a repeated one, and a target with a hos
   }
 })
 
-test('host check accepts the bound address, and a name without the default port', () => {
+test('host check accepts the bound address, and a name without the default port', { tags: 'page-requests/1' }, () => {
   expect(refuseHost(allowedOriginOf('http://127.0.0.2:9000'), message([['Host', '127.0.0.2:9000']]))).toBeUndefined()
   expect(refuseHost(allowedOriginOf('http://[::1]:9000'), message([['Host', '[::1]:9000']]))).toBeUndefined()
   const onDefaultPort = allowedOriginOf('http://127.0.0.1:80')
@@ -88,6 +89,7 @@ test.each([
   ['GET', false, [], ['cross-site'], 'Sec-Fetch-Site'],
 ] as const)(
   'site check decides on %s (of a page: %s) with Origin %j and Sec-Fetch-Site %j',
+  { tags: ['page-requests/1', 'page-requests/2'] },
   (method, fromPage, origins, sites, refused) => {
     const headers = [
       ...origins.map((it) => ['Origin', it] as const),

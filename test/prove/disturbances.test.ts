@@ -23,7 +23,7 @@ const kindsOf = (all: readonly string[], subject: string) =>
   all.filter((it) => it.startsWith(`${subject}/`)).map((it) => it.slice(subject.length + 1))
 
 describe('variants of a run', () => {
-  test('each call has all disturbances that its endpoint can have', () => {
+  test('each call has all disturbances that its endpoint can have', { tags: 'prove/3' }, () => {
     const ofRedeem = kindsOf(ids([redeem], [], both), 'vouchers.redeem#1')
     const ofVerify = kindsOf(ids([verify], [], both), 'vouchers.verify#1')
     expect(ofRedeem.toSorted()).toEqual(names.filter((it) => disturbanceOf(it).of !== 'delivery').toSorted())
@@ -65,7 +65,7 @@ describe('variants of a run', () => {
     expect(new Set(all).size).toBe(all.length)
   })
 
-  test('slow variants come last in each step', () => {
+  test('slow variants come last in each step', { tags: 'prove/3' }, () => {
     const all = ids([call('vouchers.issue'), call('vouchers.issue', 2)], [], both)
     const isSlow = all.map((it) => /silence|hang/.test(it))
     expect(isSlow).toEqual([1, 2].flatMap(() => [...Array(all.length / 2 - 2).fill(false), true, true]))

@@ -352,7 +352,7 @@ describe('a till whose orders have a new id in each run', () => {
   const till = facts(outcome('undisturbed', { ...base, calls: [redeem()] }), { ordersDiffer: true })
   const twins = 'vouchers.redeem#1/twins'
 
-  test('may run twice at once with two keys if only one says done', () => {
+  test('may run twice at once with two keys if only one says done', { tags: 'prove/2' }, () => {
     const calls = [redeem(), redeem({ at: 1, nth: 2, key: 'key-2', body: 2, ...alreadyRedeemed })]
     expect(found(outcome(twins, { ...base, runs: [run(true), run(false)], calls }), till)).toEqual([])
   })
@@ -459,7 +459,7 @@ describe('an import that redeems two vouchers and issues one', () => {
   }
   const id = 'vouchers.redeem#1/taken'
 
-  test('may continue with its next rows after a refusal, and say not done', () => {
+  test('may continue with its next rows after a refusal, and say not done', { tags: 'prove/2' }, () => {
     expect(found(outcome(id, taken), { ...batch, goesOn: true })).toEqual([])
   })
 
@@ -510,7 +510,7 @@ describe('an action that reverses a redemption', () => {
     expect(found(outcome(id, members), refund)).toEqual([])
   })
 
-  test('voucher_lost: it says done, and the voucher stays redeemed', () => {
+  test('voucher_lost: it says done, and the voucher stays redeemed', { tags: 'prove/3' }, () => {
     const it = outcome(id, { before: used, after: used, calls: [reverse(hung)] })
     expect(findingsIn(it, refund)).toEqual([
       [

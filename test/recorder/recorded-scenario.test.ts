@@ -133,7 +133,7 @@ describe('recorded scenario', () => {
     })
   })
 
-  it('a delivery of a bot from before the recording gets a bot with a webhook', async () => {
+  it('a delivery of a bot from before the recording gets a bot with a webhook', { tags: 'scenarios/4' }, async () => {
     const bot = { id: BOT, name: 'Bot', username: 'my_bot', scopes: ['messages:receive'], review_status: 'approved' }
     const { steps } = await recorded([attempt(200)], { 'platform.bots': [bot] })
     expect(steps.map((it) => it.call ?? it.receive)).toEqual([
@@ -293,7 +293,7 @@ describe('recorded scenario', () => {
     ])
   })
 
-  it('each call that a fault affected gets its own fault', async () => {
+  it('each call that a fault affected gets its own fault', { tags: 'scenarios/4' }, async () => {
     const fault = { endpoint: 'apps.list', kind: 'status', share: 0.5, status: 418, code: 'TEAPOT' }
     const list = (given: Given) => call('apps.list', { token: '[hidden 3]', ...given })
     const { steps } = await recorded([

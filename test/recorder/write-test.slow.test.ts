@@ -91,7 +91,7 @@ it('copied test does not exist for a call whose record no step can create', asyn
   expect([text, remarks]).toEqual([null, [expect.stringContaining('was created before')]])
 })
 
-it('copied test leaves deliveries and calls outside of the contract out, with a remark', async () => {
+it('copied test leaves deliveries and unknown calls out, with a remark', { tags: 'scenarios/4' }, async () => {
   const tenant = await started()
   const { headers } = await tenant.place.send({
     method: 'GET',

@@ -64,7 +64,7 @@ describe('activity of a server that captures', () => {
     expect(lines.some((it) => it.kind === 'request' && it.request.endpoint === 'secure.dispatch')).toBe(false)
   })
 
-  it('captured activity contains no secret of calls that carry one, in plain text or encrypted', async () => {
+  it('captured activity has no secret of plain or encrypted calls', { tags: 'secrets-of-exchanges/1' }, async () => {
     const bot = await tenant.bot()
     const voucher = await tenant.issue()
     const replaced = await tenant.console(contract.bots.regenerateToken, { botId: bot.id })
@@ -105,7 +105,7 @@ describe('activity of a server that captures', () => {
     expect(bodies.join(' ')).toContain('[hidden]')
   })
 
-  it('captured activity has no exchange without bodies=true', async () => {
+  it('captured activity has no exchange without bodies=true', { tags: 'activity/3' }, async () => {
     await tenant.issue()
     expect(lastOf(await linesOf(server, 'follow=false'), 'vouchers.issue').exchange).toBeNull()
   })
@@ -122,7 +122,7 @@ describe('activity of a server that captures', () => {
     }
   })
 
-  it('captured activity tells that the clock moved and that faults changed or struck', async () => {
+  it('captured activity tells that the clock moved, faults changed or struck', { tags: 'activity/1' }, async () => {
     const { activity, faults } = server.deps
     const told: string[] = []
     activity.changed = (what) => told.push(what)
@@ -134,7 +134,7 @@ describe('activity of a server that captures', () => {
   })
 })
 
-it('activity has each attempt of a delivery with its exchange', async () => {
+it('activity has each attempt of a delivery with its exchange', { tags: 'activity/1' }, async () => {
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
   receiver.respond = () => ({ status: 401, headers: { 'set-cookie': 'a=cookie-secret' }, body: `not ${SECRET}` })
@@ -201,7 +201,7 @@ describe('activity stream', () => {
     await stream.cancel()
   })
 
-  it('activity stream continues after a reset and a restore, and tells which of them it was', async () => {
+  it('activity stream continues after a reset or restore, and tells which it was', { tags: 'activity/1' }, async () => {
     const stream = await follow('bodies=false')
     const isChange = (what: string) => (it: ActivityLine) => it.kind === 'state' && it.what === what
     await tenant.operator(contract.platform.saveSnapshot, { name: 'now' })

@@ -48,7 +48,7 @@ async function session(): Promise<Headers> {
   return { 'page-token': body.token }
 }
 
-test('page is served for each path without extension, with limiting headers', { tags: 'page-headers/1' }, async () => {
+test('page is served for all paths, with headers that limit what it loads', { tags: 'page-headers/1' }, async () => {
   for (const path of ['', '/', '/requests/req_01', '/vouchers/vch_1?tab=life']) {
     const { status, headers, text } = await send('GET', `/_platform/ui${path}`, { 'sec-fetch-site': 'none' })
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
@@ -131,7 +131,7 @@ test('page of a server sets no cookie, and obeys none', async () => {
   expect(features).toMatchObject({ status: 401, body: { code: 'PAGE_SESSION_REQUIRED' } })
 })
 
-test('link names the address of the server, and keeps its secret in the fragment', async () => {
+test('link names the address of the server, and keeps its secret in the fragment', { tags: 'page/2' }, async () => {
   const { body } = await send('POST', '/_platform/v1/page-tickets', bearer())
   const { origin, pathname, search, hash } = new URL(body.data.url)
   expect([origin, pathname, search]).toEqual([server.baseUrl, '/_platform/ui/', ''])
@@ -139,7 +139,7 @@ test('link names the address of the server, and keeps its secret in the fragment
   expect(Date.parse(body.data.expires_at)).not.toBeNaN()
 })
 
-test('features tell a page with a session which views it can show', async () => {
+test('features tell a page with a session which views it can show', { tags: 'page/4' }, async () => {
   const headers = { ...(await session()), 'sec-fetch-site': 'same-origin' }
   const { status, body } = await send('GET', '/_platform/ui/features', headers)
   expect(status).toBe(200)
@@ -154,7 +154,8 @@ test('features tell a page with a session which views it can show', async () => 
   })
   expect(body.version).toMatch(/^\d+\.\d+\.\d+/)
   const without = await send('GET', '/_platform/ui/features', { 'sec-fetch-site': 'same-origin' })
-  expect(without).toMatchObject({ status: 401, body: { code: 'PAGE_SESSION_REQUIRED' } })
+  const lacking = { code: 'PAGE_SESSION_REQUIRED', details: { source: 'server' } }
+  expect(without).toMatchObject({ status: 401, body: lacking })
 })
 
 test('session of a page creates no further link', async () => {
@@ -287,10 +288,12 @@ test.each([
   '/_platform/v1/unknown',
   '/%5Fplatform/v1/reviews',
   '/_platform/ui/',
-])('path %s refuses another Host even with the operator key', { tags: 'page-requests/1' }, async (target) => {
+])('path %s refuses another Host of an operator', { tags: ['page-requests/1', 'page-headers/1'] }, async (target) => {
   const response = await send('GET', target, { ...bearer(), host: 'evil.example' })
   expect(response).toMatchObject({ status: 403, body: { code: 'HOST_NOT_ALLOWED' } })
   expect(response.body.details.allowed).toContain(`localhost:${server.port}`)
+  const limits = { 'cross-origin-resource-policy': 'same-origin', 'x-content-type-options': 'nosniff' }
+  expect(response.headers).toMatchObject(limits)
 })
 
 test('call with an absolute target below /_platform is refused', async () => {

@@ -66,7 +66,7 @@ const verify = (voucher: Parameters<typeof codeOf>[0]) =>
 const vouchers = () => server.deps.store.read(() => all<{ id: string }>('select id from vouchers'))
 
 describe('reset', () => {
-  it('reset returns a server with a seed to the records of the seed', async () => {
+  it('reset returns a server with a seed to the records of the seed', { tags: 'snapshots/1' }, async () => {
     const { data: voucher } = await issue()
     await operator(contract.platform.suspendApp, { appId: 'app_coffee' })
     await snapshots.reset()
@@ -74,20 +74,20 @@ describe('reset', () => {
     expect((await issue()).status).toBe(201)
   })
 
-  it('reset empties the store of a server without a seed, and its operator key stays', async () => {
+  it('reset empties a store without a seed, and the operator key stays', { tags: 'snapshots/1' }, async () => {
     await new Snapshots(server.deps).reset()
     expect((await issue()).code).toBe('TOKEN_INVALID')
     expect((await operator(contract.platform.chats, {})).data.items).toEqual([])
   })
 
-  it('reset returns the test clock to the true time', { tags: 'test-clock/1' }, async () => {
+  it('reset returns the test clock to the true time', { tags: ['snapshots/1', 'test-clock/1'] }, async () => {
     server.clock.advance(400 * DAY_MS)
     await snapshots.reset()
     expect(server.clock.now()).toBe(START_MS)
     expect((await issue()).data.issuedAt).toBe(new Date(START_MS).toISOString())
   })
 
-  it('reset removes faults, ends the windows of rate limits and empties the request log', async () => {
+  it('reset removes faults, rate limit windows and the request log', { tags: 'snapshots/2' }, async () => {
     await operator(contract.platform.addFault, { endpoint: 'vouchers.issue', kind: 'error', times: 9 })
     expect((await issue()).code).toBe('SERVICE_UNAVAILABLE')
     await snapshots.reset()
@@ -98,6 +98,8 @@ describe('reset', () => {
     expect((await verify(voucher)).code).toBe('VOUCHER_NOT_FOUND')
     const log = await operator(contract.platform.requests, {})
     expect(log.text.trim().split('\n')).toHaveLength(1)
+    await new Snapshots(server.deps, { ...seed, faults: [{ endpoint: 'vouchers.issue', kind: 'error' }] }).reset()
+    expect((await issue()).code).toBe('SERVICE_UNAVAILABLE')
   })
 
   it.each(['during', 'after'])(
@@ -155,7 +157,7 @@ describe('borrowed webhook', () => {
 })
 
 describe('restore', () => {
-  it('restore returns vouchers and idempotency records to the snapshot, as often as it is called', async () => {
+  it('restore returns vouchers and idempotency records to the snapshot, twice', { tags: 'snapshots/1' }, async () => {
     const { data: voucher } = await issue('kept')
     await snapshots.save('one')
     for (let time = 0; time < 2; time++) {
@@ -167,7 +169,7 @@ describe('restore', () => {
     }
   })
 
-  it('restore returns the test clock to the time of the snapshot and starts due work', async () => {
+  it('restore returns the test clock to the snapshot and starts due work', { tags: 'snapshots/1' }, async () => {
     server.clock.advance(DAY_MS)
     await snapshots.save('one')
     const moves: number[] = []
@@ -186,6 +188,7 @@ describe('restore', () => {
 
   it.runIf(onPostgres)(
     'changes nothing for a snapshot of another schema version, and resolves to outdated',
+    { tags: 'snapshots/3' },
     async () => {
       await snapshots.save('one')
       await issue()
@@ -206,7 +209,7 @@ describe('restore', () => {
 })
 
 describe('calls in flight', () => {
-  it('reset ends the delay of a call, waits for the call and blocks later calls meanwhile', async () => {
+  it('reset ends the delay of a call, waits for the call and holds later calls', { tags: 'snapshots/2' }, async () => {
     await operator(contract.platform.addFault, {
       endpoint: 'vouchers.issue',
       kind: 'delay',
@@ -241,7 +244,7 @@ describe('calls in flight', () => {
   // The limit of the test is shorter than the poll, so it fails if the poll ends with its own time.
   it.each(['reset', 'restore'] as const)(
     'a %s ends a waiting poll with an empty result',
-    { timeout: 45_000 },
+    { tags: 'snapshots/2', timeout: 45_000 },
     async (how) => {
       await snapshots.save('one')
       const poll = bot(contract.bots.updates, { timeout: 50 })
@@ -251,7 +254,7 @@ describe('calls in flight', () => {
     },
   )
 
-  it('a call during a long restore gets 503 with Retry-After, and a call after it succeeds', async () => {
+  it('a call during a long restore gets 503, and a call after it succeeds', { tags: 'snapshots/2' }, async () => {
     const deps = testDeps({ gate: new Gate(0) })
     const slow = new Snapshots(deps, seed)
     const other = testApp({ ...deps, snapshots: slow })
@@ -279,6 +282,7 @@ describe('calls in flight', () => {
 
   it.each(['reset', 'restore'] as const)(
     'a %s ends encrypted sessions: a call in an old one is refused',
+    { tags: 'snapshots/2' },
     async (how) => {
       await snapshots.save('one')
       const session = await wireSession(server.send, { origin: 'https://page.test' })
@@ -409,7 +413,7 @@ describe('a running server', () => {
     },
   )
 
-  it('server refuses resets and snapshots beyond loopback without --allow-reset', async () => {
+  it('server refuses resets and snapshots beyond loopback without --allow-reset', { tags: 'snapshots/6' }, async () => {
     await start({ host: '0.0.0.0', operator: true })
     const calls = () =>
       Promise.all([
@@ -425,7 +429,7 @@ describe('a running server', () => {
     expect((await operate(contract.platform.reset, shared)).status).toBe(200)
   })
 
-  it('server resets and restores PostgreSQL only with shared: true, and SQLite without it', async () => {
+  it('server replaces the state on PostgreSQL only with shared: true', { tags: 'snapshots/6' }, async () => {
     await start()
     await operate(contract.platform.saveSnapshot, { name: 'one' })
     const calls = [

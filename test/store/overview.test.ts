@@ -44,7 +44,7 @@ it('overview counts failed attempts of all bots by code and status, and no earli
   expect(await read(SINCE + MINUTE_MS)).toMatchObject({ failed_attempts: { items: [], complete: true } })
 })
 
-it('overview that reads its maximum of attempts is not complete', async () => {
+it('overview that reads its maximum of attempts is not complete', { tags: 'activity/4' }, async () => {
   await passes.plant('bot_1', ['a', 'b'])
   await passes.run({ ended: [ended(await passes.claim(), failure)], room: 0 })
   await passes.run({ ended: [ended(await passes.claim(), failure)], room: 0 })

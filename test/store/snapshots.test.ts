@@ -42,7 +42,7 @@ describe.each(engines)('Snapshots on $name', ({ create }) => {
     }
   })
 
-  it('save replaces a snapshot of the same name; snapshots are listed by age', async () => {
+  it('save replaces a snapshot of the same name; snapshots are listed by age', { tags: 'snapshots/3' }, async () => {
     await store.snapshots.save(at('one'))
     await store.snapshots.save({ ...at('two'), saved_at: 2_000 })
     await add('vch_1')
@@ -146,7 +146,7 @@ describe.each(engines)('Snapshots on $name', ({ create }) => {
     expect(await counts()).toEqual({})
   })
 
-  it('save releases leases of deliveries in the snapshot, and not in the current state', async () => {
+  it('save releases leases of deliveries in the snapshot, not in the store', { tags: 'snapshots/2' }, async () => {
     const leased = () =>
       store.read(() => all<Row>('select status, ready, lease_until from deliveries')).then(([row]) => ({ ...row }))
     await store.write(() =>

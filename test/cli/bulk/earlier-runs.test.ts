@@ -44,7 +44,7 @@ const whole = test.skipIf(isRest)
 
 const outs = ['out.csv', 'out.ndjson']
 
-test.each(outs)('journal cut anywhere doubles no row of %s', { tags: 'journal-of-bulk-commands/1' }, async (out) => {
+test.each(outs)('a journal cut anywhere repeats no row of %s', { tags: 'journal-of-bulk-commands/1' }, async (out) => {
   const { journal, results, resume } = await completeRun(out)
   const first = journal.indexOf(LF) + 1
   for (const at of [...offsetsIn(journal, first), journal.length]) {
@@ -56,7 +56,7 @@ test.each(outs)('journal cut anywhere doubles no row of %s', { tags: 'journal-of
   }
 })
 
-test.each(outs)('a damaged journal doubles no row of %s', { tags: 'journal-of-bulk-commands/1' }, async (out) => {
+test.each(outs)('a damaged journal repeats no row of %s', { tags: 'journal-of-bulk-commands/1' }, async (out) => {
   const { journal, results, resume } = await completeRun(out)
   const first = journal.indexOf(LF) + 1
   const last = journal.lastIndexOf(LF, -2) + 1
@@ -71,7 +71,7 @@ test.each(outs)('a damaged journal doubles no row of %s', { tags: 'journal-of-bu
   }
 })
 
-test.each(outs)('issue-many --resume cuts lines of %s that no journal lists, but refuses missing ones', async (out) => {
+test.each(outs)('--resume cuts only unlisted lines of %s', { tags: 'journal-of-bulk-commands/2' }, async (out) => {
   const { bulk, results, run, resume } = await completeRun(out)
   const [head = ''] = out === 'out.csv' ? results.toString().split('\n', 1) : []
   for (const tail of ['5', '5,"x\n\n', `${head}\n`, '{"line":', '\0'.repeat(400), '5,x,y\n6,z,z\n']) {
@@ -88,7 +88,7 @@ test.each(outs)('issue-many --resume cuts lines of %s that no journal lists, but
   expect(await run()).toMatchObject({ exit: 2, stderr })
 })
 
-test.each(outs)('issue-many --resume loses and repeats no result if any byte of %s is damaged', async (out) => {
+test.each(outs)('a damaged %s loses and repeats no result', { tags: 'journal-of-bulk-commands/1' }, async (out) => {
   const { results, resume } = await completeRun(out)
   for (const at of offsetsIn(results, 0)) {
     const damaged = flipped(results, at)
@@ -110,7 +110,7 @@ whole('issue-many --resume continues a journal of version 2, which lists offsets
   expect(again).toEqual({ exit: 0, stderr: '', calls: 1, results })
 })
 
-test('issue-many refuses a journal with a damaged first line', { tags: 'journal-of-bulk-commands/2' }, async () => {
+test('--resume refuses a journal with a damaged first line', { tags: 'journal-of-bulk-commands/2' }, async () => {
   const { journal, results, resume } = await completeRun('out.csv')
   for (const at of offsetsIn(journal.subarray(0, journal.indexOf(LF) + 1), 0)) {
     const again = await resume({ journal: flipped(journal, at) })

@@ -64,7 +64,7 @@ test.each([
   ['blank lines and empty cells below a table', `${head}\n\na,u\n\n,\n  \nb,v\n`, ['3 a u', '7 b v']],
   ['text beyond ASCII', `${head}\nä€😀,u\n`, ['2 ä€😀 u']],
   ['a header and no row', `${head}\n`, []],
-])('readRows reads CSV with %s, in chunks of any size', async (_what, input, expected) => {
+])('readRows reads CSV with %s, in chunks of any size', { tags: 'bulk-commands/2' }, async (_what, input, expected) => {
   for (const size of [1, 2, 3, 7, 1_000_000]) expect(shortly(await rowsOf(input, 'csv', size))).toEqual(expected)
 })
 
@@ -131,7 +131,7 @@ test('readRows marks lines that are not UTF-8, with their line numbers, in CSV a
   }
 })
 
-test('readRows marks a line above the size limit as TOO_LARGE and reads the next lines', async () => {
+test('readRows marks a line above the size limit and reads the next lines', { tags: 'bulk-commands/1' }, async () => {
   const long = 'x'.repeat(1_100_000)
   for (const end of ['\n', '\r', '\r\n']) {
     const lines = [head, 'a,u', `${long}${long},v`, 'b,w', ''].join(end)

@@ -27,7 +27,7 @@ test('the throttle admits its maximum of API calls and one more after each call 
   expect(inside.count).toBe(4)
 })
 
-test('Throttle.slowDown() stops API calls for the requested time and then halves the concurrency', async () => {
+test('Throttle.slowDown() stops calls for a time, then halves the limit', { tags: 'bulk-commands/7' }, async () => {
   const throttle = new Throttle(8, Date.now)
   const before = startCalls(throttle, 8)
   await settle()
@@ -59,7 +59,7 @@ test('the throttle raises the concurrency with each response after slowDown(), t
   expect(running).toBe(4)
 })
 
-test('Throttle.slowDown() without a requested time doubles the last pause, up to 30 s', async () => {
+test('Throttle.slowDown() without a time doubles the last pause, up to 30 s', { tags: 'bulk-commands/7' }, async () => {
   const throttle = new Throttle(4, Date.now)
   const pauses: number[] = []
   for (let i = 0; i < 7; i += 1) {

@@ -44,7 +44,7 @@ test.each([
   'secure check',
   'conform --yes',
   'platform activity',
-])('%s with a malformed proxy variable exits with 2 and names the variable', async (command) => {
+])('%s with a malformed proxy variable exits with 2 and names the variable', { tags: 'proxies/1' }, async (command) => {
   const env = { ...remote(), HTTP_PROXY: 'socks5://CANARY@proxy' }
   const { exit, stdout, stderr } = await cli(command, { env })
   expect([exit, stderr]).toEqual([2, expect.stringContaining('HTTP_PROXY')])

@@ -48,14 +48,14 @@ async function simulate({ dueMs, serviceMs, connections = 1_000, addresses = 1, 
 
 const every = (ms: number, count: number) => Array.from({ length: count }, (_, i) => i * ms)
 
-test('open loop starts each call when it is due, although no earlier call has a response', async () => {
+test('open loop starts each call when it is due, also without earlier responses', { tags: 'load/1' }, async () => {
   const dueMs = every(10, 5)
   const { startMs, latencyMs } = await simulate({ dueMs, serviceMs: () => 1_000 })
   expect(startMs).toEqual(dueMs)
   expect(latencyMs).toEqual(Array(5).fill(1_000))
 })
 
-test('open loop counts the wait for a connection in the latency, from the due time on', async () => {
+test('open loop counts the wait for a connection in the latency from the due time', { tags: 'load/1' }, async () => {
   const { startMs, latencyMs } = await simulate({ dueMs: every(10, 4), serviceMs: () => 25, connections: 1 })
   expect(startMs).toEqual([0, 25, 50, 75])
   expect(latencyMs).toEqual([25, 40, 55, 70])
@@ -85,7 +85,7 @@ test('open loop calls the addresses in turn', async () => {
   expect(addresses).toEqual([0, 1, 0, 1, 0])
 })
 
-test('open loop does not send calls beyond 10,000 that wait for a connection', async () => {
+test('open loop does not send calls beyond 10,000 that wait for a connection', { tags: 'load/2' }, async () => {
   const dueMs = Array(10_011).fill(0)
   const { notSent, startMs } = await simulate({ dueMs, serviceMs: () => 1, connections: 100_000 })
   expect([notSent, startMs.length]).toEqual([0, 10_011])

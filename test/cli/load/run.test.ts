@@ -65,7 +65,7 @@ function runOn({ failureOf, serviceMs = 1, addresses = 1, options, schedule }: P
 
 const refusal = (status: number, code: string, outcomeUnknown = false) => ({ status, code, outcomeUnknown })
 
-test('prepare() issues vouchers at the rate, then tries other operations, all with retries', async () => {
+test('prepare() issues vouchers at the rate, then tries other operations', { tags: 'load/2' }, async () => {
   const { run, calls } = runOn({ serviceMs: 5 })
   expect(await run.prepare()).toBeUndefined()
   expect(run.issuedAhead).toBe(21)
@@ -112,7 +112,7 @@ test('calls of a load differ in idempotency key and external id, and recipients 
   expect(issues.slice(0, 3).map((it) => it.recipient_user_id)).toEqual(['user-2', 'user-1', 'user-2'])
 })
 
-test('load run counts failures by code and does not retry', async () => {
+test('load run counts failures by code and does not retry', { tags: 'load/2' }, async () => {
   const { run, calls } = runOn({
     failureOf: ({ hasRetries }) => (hasRetries ? undefined : refusal(429, 'RATE_LIMITED')),
     schedule: { mix: { issue: 0, verify: 100, redeem: 0 } },
@@ -146,7 +146,7 @@ test('load does not redeem a voucher again after an unknown outcome', async () =
   expect(new Set(codes).size).toBe(101)
 })
 
-test('redeem calls count as NO_VOUCHER and are not sent when issue calls fail', async () => {
+test('redeem calls count as NO_VOUCHER and are not sent when issue calls fail', { tags: 'load/2' }, async () => {
   const { run, countOf } = runOn({
     failureOf: ({ operation, hasRetries }) =>
       operation === 'issue' && !hasRetries ? refusal(503, 'SERVICE_UNAVAILABLE') : undefined,

@@ -207,7 +207,7 @@ describe('the tool prove', () => {
     expect(data).toMatchObject({ findings: [{ finding: 'new_key', variants: [variant] }, { finding: 'voucher_lost' }] })
   })
 
-  test('refuses another command, and names the permitted one that is close', async () => {
+  test('refuses another command, and names the permitted one that is close', { tags: 'prove/4' }, async () => {
     const { call } = await mcpClient(['--prove', 'node shop.js'], { home: temporaryDir() })
     const { isError, text } = await call('prove', { command: 'node shop.mjs' })
     expect(isError).toBe(true)

@@ -26,7 +26,7 @@ describe('differences', () => {
     expect(lines(expected, actual)).toEqual([line])
   })
 
-  it('differences() returns every difference between expectation and value', () => {
+  it('differences() returns every difference between expectation and value', { tags: 'scenarios/2' }, () => {
     expect(lines({ a: 1, b: [2], c: 3 }, { a: 0, b: [0], c: 3 })).toEqual([
       'data.a: expected 1, got 0',
       'data.b[0]: expected 2, got 0',

@@ -135,7 +135,7 @@ steps:
     ['voucher_expired', 'did you mean "VOUCHER_EXPIRED"?'],
     ['NETWORK_EROR', 'did you mean "NETWORK_ERROR"?'],
     ['TEAPOT', 'see `voucherctl help exit-codes`'],
-  ])('parseScenario refuses the unknown failure code %s with its place: %s', (code, hint) => {
+  ])('parseScenario refuses the unknown failure code %s with its place: %s', { tags: 'scenarios/3' }, (code, hint) => {
     const place = `3:15 There is no failure code "${code}": ${hint}`
     for (const call of ['vouchers.redeem', 'POST /api/v1/open-platform/vouchers/redeem'])
       expect(problemsOf(`steps:\n  - call: ${call}\n    expect: { code: ${code} }\n`)).toEqual([place])
@@ -162,14 +162,14 @@ steps:
     ['call: platform.borrowWebhook', true],
     ['call: "POST /api/v1/bots/my/${run}/webhook"', true],
     ['call: POST /own, as: none', true],
-  ])('parseScenario judges a receive after the step { %s }: accepted %j', (step, isAccepted) => {
+  ])('parseScenario judges a receive after { %s }: accepted %j', { tags: 'scenarios/3' }, (step, isAccepted) => {
     const [problem, ...others] = problemsOf(`steps:\n  - { ${step} }\n  - receive: ping\n`)
     expect(others).toEqual([])
     if (isAccepted) expect(problem).toBeUndefined()
     else expect(problem).toMatch(/^3:5 No step before this one sets a webhook: add "call: webhook\.set"/)
   })
 
-  it('parseScenario refuses a receive before the step that sets the webhook', () => {
+  it('parseScenario refuses a receive before the step that sets the webhook', { tags: 'scenarios/3' }, () => {
     expect(problemsOf('steps: [{ receive: ping }, { call: webhook.set }, { receive: ping }]')).toHaveLength(1)
     expect(problemsOf('steps: [{ call: webhook.set }]\nteardown: [{ receive: ping }]')).toEqual([])
   })

@@ -187,7 +187,7 @@ steps:
     expect(ran.exit).toBe(0)
   })
 
-  it('a failed scenario step prints its differences and skips later steps, but not the teardown', async () => {
+  it('a failed scenario step prints its differences and skips later steps', { tags: 'scenarios/2' }, async () => {
     const { ran, item, statuses } = await resultOf(
       `steps:
   - call: apps.create
@@ -257,7 +257,7 @@ steps: ${shop}
     expect(problems[1]).toMatch(/^data.note: expected "sop_.{4}… …", got nothing$/)
   })
 
-  it('scenario run exits 2 with the position of every mistake in a file and runs no step', async () => {
+  it('scenario run exits 2 with the place of each mistake and runs no step', { tags: 'scenarios/2' }, async () => {
     const ran = await cli(
       'scenario run a.yaml',
       written('steps:\n  - call: apps.lst\n  - call: apps.list\n    with: { a: "${b}" }\n'),
@@ -390,7 +390,7 @@ steps:
     expect(ran.stderr).toContain('no/out.xml cannot be written (ENOENT)')
   })
 
-  it('scenario run --parallel runs files concurrently, each on its own server', async () => {
+  it('scenario run --parallel runs files concurrently, each on its own server', { tags: 'scenarios/1' }, async () => {
     const { cwd } = written('')
     const names = ['a', 'b', 'c'].map((it) => `${it}.yaml`)
     for (const name of names) {
@@ -427,14 +427,14 @@ describe('scenario run against a server', () => {
     ])
   })
 
-  it('scenario run repeats a read step with `within` until its expectation matches', async () => {
+  it('scenario run repeats a read step with `within` until it matches', { tags: 'scenarios/1' }, async () => {
     const { baseUrl, received } = await stub((_request, i) => success({ items: i < 2 ? [] : [{ id: 'app_1' }] }))
     const given = written('steps: [{ call: apps.list, within: 5s, expect: { that: (.items | length) == 1 } }]')
     expect((await cli(`scenario run a.yaml --base-url ${baseUrl}`, { ...given, env: secrets })).exit).toBe(0)
     expect(received).toHaveLength(3)
   })
 
-  it('scenario run does not retry a failed API call without --retries', async () => {
+  it('scenario run does not retry a failed API call without --retries', { tags: 'scenarios/1' }, async () => {
     const { baseUrl, received } = await stub((_request, i) =>
       i === 0 ? refusal(503, 'SERVICE_UNAVAILABLE') : success({}),
     )
@@ -454,7 +454,7 @@ describe('scenario run against a server', () => {
     expect(received).toHaveLength(1)
   })
 
-  it('scenario run starts a server for a file with `own` unless a flag names one', async () => {
+  it('scenario run starts a server for a file with `own` unless a flag names it', { tags: 'scenarios/1' }, async () => {
     const { baseUrl, received } = await stub(() => success({ items: [] }))
     const given = written('server: { own: true }\nsteps: [{ call: apps.list }]')
     writeFileSync(join(given.cwd, 'b.yaml'), 'steps: [{ call: apps.list }]')

@@ -52,7 +52,7 @@ const tokenOf = async (page: TestPage) => String(await page.evaluate("sessionSto
 /** Waits until the tab knows that its server is gone: an earlier request would reach the next program on the port. */
 const noticed = (page: TestPage) => page.getByText('Disconnected', { exact: true }).waitFor()
 
-test('tab sends a stranger on its port no token, loads no view, and returns to its own server', () =>
+test('tab sends a stranger on its port no token, and returns to its own server', { tags: 'page/6' }, () =>
   inFolder(async (dataDir) => {
     const options = { dataDir, seed: defaultSeed }
     const first = await standaloneServer(options)
@@ -92,7 +92,8 @@ test('tab sends a stranger on its port no token, loads no view, and returns to i
     await page.getByText('Live', { exact: true }).waitFor()
     expect(await tokenOf(page)).toBe(token)
     await second.close()
-  }))
+  }),
+)
 
 test('stranger that passes on the proof of the server on another port gets no token', () =>
   inFolder(async (dataDir) => {
@@ -131,7 +132,7 @@ test('tab of a server in memory sends nothing to the next server on the port, an
   await second.close()
 })
 
-test('file of sessions is private, and has hashes in place of tokens', () =>
+test('file of sessions is private, and has hashes in place of tokens', { tags: 'page/5' }, () =>
   inFolder(async (dataDir) => {
     const server = await standaloneServer({ dataDir })
     const page = await openPage(server)
@@ -151,7 +152,8 @@ test('file of sessions is private, and has hashes in place of tokens', () =>
       ])
       for (const secret of [token, key]) expect(text).not.toContain(secret)
     }
-  }))
+  }),
+)
 
 test('tab reads its view again after a restart of its server', () =>
   inFolder(async (dataDir) => {

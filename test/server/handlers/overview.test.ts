@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000
 const server = sharedApp()
 const instant = (ms: number) => new Date(ms).toISOString()
 
-it('overview counts failed calls by code, without those that watch the server', async () => {
+it('overview counts failed calls by code, without those that watch the server', { tags: 'activity/4' }, async () => {
   const tenant = await newTenant(server)
   const read = async () => (await tenant.operator(platform.overview, {})).data
   const countOf = async (code: string) => (await read()).failed_calls.items.find((it) => it.code === code)?.count ?? 0
@@ -24,7 +24,7 @@ it('overview counts failed calls by code, without those that watch the server', 
   expect(await countOf('TEMPLATE_NOT_FOUND')).toBe(missing)
 })
 
-it('overview has failed attempts, failing deliveries, faults, reviews and the clock', async () => {
+it('overview has failed attempts, late deliveries, faults, reviews and the clock', { tags: 'activity/4' }, async () => {
   const scene = await DeliveryScene.open()
   const { server: own, tenant } = scene
   const read = async () => (await tenant.operator(platform.overview, {})).data

@@ -188,7 +188,7 @@ describe('delivery of the operator', () => {
     expect((await show(scene, delivery?.id as string)).voucher_id).toBe(voucher.id)
   })
 
-  it('detail computes the last headers again if the process does not hold the attempt', async () => {
+  it('detail computes headers of an attempt of another process', { tags: 'replays-by-the-operator/1' }, async () => {
     const { scene, receiver, delivery } = await delivered(200)
     const { request } = await show(scene, delivery.id)
     scene.server.deps.attempts.clear()
@@ -285,7 +285,7 @@ describe('hints for a refused delivery', () => {
 })
 
 describe('replay by the operator', () => {
-  it('replay as_sent repeats headers and bytes and changes no state', async () => {
+  it('replay as_sent repeats all bytes and changes nothing', { tags: 'replays-by-the-operator/2' }, async () => {
     const { scene, receiver, delivery } = await delivered(401, {}, 'no')
     scene.server.clock.advance(30_000)
     const { data } = await replay(scene, delivery.id, { mode: 'as_sent' })
@@ -308,14 +308,14 @@ describe('replay by the operator', () => {
     ])
   })
 
-  it('replay resigned has the present time and a signature that a receiver accepts', async () => {
+  it('replay resigned has the present time and a valid signature', { tags: 'replays-by-the-operator/2' }, async () => {
     const { scene, receiver, delivery } = await delivered(200)
     await scene.set(receiver, { secret_token: 'another-secret' })
     await replay(scene, delivery.id, { mode: 'resigned' })
     expect(scene.verdict(lastOf(receiver), ['another-secret'])).toMatchObject({ ok: true })
   })
 
-  it('replay resigned signs edited bytes and takes the update id from them', async () => {
+  it('replay resigned signs edited bytes with their update id', { tags: 'replays-by-the-operator/2' }, async () => {
     const { scene, receiver, delivery } = await delivered(200)
     const body = '{"update_id": 99, "type":"ping", "note":"<script>alert(1)</script> ü"}'
     const { data } = await replay(scene, delivery.id, { mode: 'resigned', body: base64(body) })
@@ -325,7 +325,7 @@ describe('replay by the operator', () => {
     expect(data.exchange.request.body).toBe(base64(body))
   })
 
-  it('replay as_sent of edited bytes keeps the signature, which a receiver refuses', async () => {
+  it('replay as_sent of edited bytes has a wrong signature', { tags: 'replays-by-the-operator/4' }, async () => {
     const { scene, receiver, delivery } = await delivered(401)
     const body = lastOf(receiver).body.toString().replace('ping', 'pong')
     const { data } = await replay(scene, delivery.id, { mode: 'as_sent', body: base64(body) })
@@ -341,7 +341,7 @@ describe('replay by the operator', () => {
     expect(data.verification).toMatchObject({ ok: false, explanation: expect.stringContaining('written again') })
   })
 
-  it('replay as_sent after 300 s is stale', async () => {
+  it('replay after 300 s is stale', { tags: ['replays-by-the-operator/2', 'replays-by-the-operator/4'] }, async () => {
     const { scene, delivery } = await delivered(401, { date: '' })
     const twin = { ...scene.server.deps.attempts.of(delivery.id)[0] }
     scene.server.deps.attempts.clear()
@@ -369,7 +369,7 @@ describe('replay by the operator', () => {
   it.each([
     ['a private address', '10.0.0.7', 'address_forbidden'],
     ['an address outside allowed_ips', '93.184.215.15', 'address_not_allowed'],
-  ])('replay to a host that now leads to %s opens no connection', async (_, address, code) => {
+  ])('replay to %s opens no connection', { tags: 'replays-by-the-operator/2' }, async (_, address, code) => {
     const scene = await DeliveryScene.open({ started: false })
     await scene.set({ url: HOOK_URL }, { allowed_ips: ['93.184.215.14'] })
     const { id: deliveryId } = await scene.delivery(await scene.ping())
@@ -389,7 +389,7 @@ describe('replay by the operator', () => {
     expect(connectTcp).not.toHaveBeenCalled()
   })
 
-  it('replay of a delivered, dead or cancelled delivery is sent', async () => {
+  it('replay of a delivered, dead or cancelled delivery is sent', { tags: 'replays-by-the-operator/2' }, async () => {
     const { scene, receiver, delivery } = await delivered(200)
     for (const status of ['dead_letter', 'cancelled']) {
       await scene.server.deps.store.write(() =>
@@ -401,7 +401,7 @@ describe('replay by the operator', () => {
     expect(receiver.calls).toHaveLength(3)
   })
 
-  it('replay is 409 without a webhook, for a disabled bot, without bytes or attempt', async () => {
+  it('replay is 409 without webhook, active bot, bytes or attempt', { tags: 'replays-by-the-operator/3' }, async () => {
     const { scene, receiver, delivery } = await delivered(200)
     const { bot, tenant } = scene
     const reasonOf = async (input: ReplayInput = { mode: 'resigned' }, id = delivery.id) => {
@@ -426,7 +426,7 @@ describe('replay by the operator', () => {
     expect(receiver.calls).toHaveLength(2)
   })
 
-  it('replay beyond max_connections is 429', async () => {
+  it('replay beyond max_connections is 429', { tags: 'replays-by-the-operator/3' }, async () => {
     const { scene, receiver, delivery } = await delivered(200)
     await scene.set(receiver, { max_connections: 1 })
     let end = () => {}
@@ -441,6 +441,22 @@ describe('replay by the operator', () => {
     end()
     expect((await first).data.status).toBe(200)
     expect((await replay(scene, delivery.id, { mode: 'resigned' })).data.status).toBe(200)
+  })
+
+  it('replay beyond 16 of a process is 429', { tags: 'replays-by-the-operator/3' }, async () => {
+    const { scene, receiver, delivery } = await delivered(200)
+    await scene.set(receiver, { max_connections: 100 })
+    let end = () => {}
+    const held = new Promise<void>((resolve) => {
+      end = resolve
+    })
+    receiver.respond = () => held.then(() => 200)
+    const again = () => replay(scene, delivery.id, { mode: 'resigned' })
+    const first = Array.from({ length: 16 }, again)
+    await until(() => receiver.held.now === 16)
+    expect((await again()).code).toBe('RATE_LIMITED')
+    end()
+    expect((await Promise.all(first)).map(({ status }) => status)).toEqual(Array(16).fill(200))
   })
 
   it('reset does not wait for a replay', async () => {
@@ -467,7 +483,7 @@ describe('replay by the operator', () => {
     ['base64 without its padding', 'YQ'],
     ['bits after the last byte', 'YR=='],
     ['more than 1 MiB', Buffer.alloc(REPLAY_BYTES_MAX + 1).toString('base64')],
-  ])('replay is 400 for a body with %s', async (_, body) => {
+  ])('replay is 400 for a body with %s', { tags: 'replays-by-the-operator/2' }, async (_, body) => {
     const { scene, receiver, delivery } = await delivered(200)
     expect((await replay(scene, delivery.id, { mode: 'resigned', body })).code).toBe('VALIDATION_FAILED')
     expect(receiver.calls).toHaveLength(1)

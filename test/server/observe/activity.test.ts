@@ -45,7 +45,7 @@ async function linesOf(stream: AsyncIterable<unknown>): Promise<ActivityLine[]> 
 const kept = (activity: Activity, bodies = false) => linesOf(activity.stream({ follow: false, bodies }))
 
 describe('activity', () => {
-  it('lists requests and changes in order, each with its number', async () => {
+  it('lists requests and changes in order, each with its number', { tags: 'activity/1' }, async () => {
     const activity = new Activity({ now: () => 0 })
     activity.addRequest(entry(), null)
     activity.changed('clock')
@@ -67,14 +67,14 @@ describe('activity', () => {
     expect([...activity.lines()].slice(0, 2).map((it) => 'exchange' in it && it.exchange)).toEqual([null, null])
   })
 
-  it('activity keeps the last 1,000 lines', async () => {
+  it('activity keeps the last 1,000 lines', { tags: 'activity/1' }, async () => {
     const activity = new Activity({ now: () => 0 })
     for (let n = 0; n < 3_456; n++) activity.addRequest(entry(), null)
     const seqs = (await kept(activity)).map(({ seq }) => seq)
     expect([seqs.length, seqs[0], seqs.at(-1)]).toEqual([1_000, 2_457, 3_456])
   })
 
-  it('activity keeps 1,000 failures that 1,000 later lines would displace', async () => {
+  it('activity keeps 1,000 failures that 1,000 later lines would displace', { tags: 'activity/1' }, async () => {
     const activity = new Activity({ now: () => 0, inspect: true })
     for (let n = 1; n <= 9_000; n++) activity.addRequest(entry('vouchers.redeem', n % 8 === 0 ? 409 : 200), captured(1))
     const lines = await kept(activity, true)
@@ -104,7 +104,7 @@ describe('activity', () => {
     expect([...activity.lines(new Set(['req_failed']))][0]).toMatchObject({ request: failed, exchange: {} })
   })
 
-  it('activity says to a follower, and only to one, where the stored lines end', async () => {
+  it('activity says to a follower, and only to one, where the stored lines end', { tags: 'activity/1' }, async () => {
     const activity = new Activity({ now: () => 0 })
     activity.addRequest(entry(), null)
     const lines = linesOf(activity.stream({ follow: true, bodies: false }))
@@ -123,7 +123,7 @@ describe('activity', () => {
     ['page.files', 'GET'],
     ['platform.activity', 'GET'],
     ['platform.openPage', 'POST'],
-  ])('activity leaves out %s, which only watches the server', async (endpoint, method) => {
+  ])('activity leaves out %s, which only watches the server', { tags: 'activity/1' }, async (endpoint, method) => {
     const activity = new Activity({ now: () => 0 })
     activity.addRequest({ ...entry(endpoint), method }, null)
     expect(await kept(activity)).toEqual([])
@@ -140,7 +140,7 @@ describe('activity', () => {
     expect((await kept(activity)).map(({ kind }) => kind)).toEqual(kinds)
   })
 
-  it('activity captures while a follower reads bodies, or from the start with inspect', () => {
+  it('activity captures while a follower reads bodies, or from the start with inspect', { tags: 'activity/3' }, () => {
     const activity = new Activity({ now: () => 0 })
     expect([activity.captures(false), new Activity({ now: () => 0, inspect: true }).captures(false)]).toEqual([
       false,
@@ -156,7 +156,7 @@ describe('activity', () => {
     }).then(() => expect(activity.captures(false)).toBe(false))
   })
 
-  it('activity drops the oldest exchanges beyond 16 MiB', async () => {
+  it('activity drops the oldest exchanges beyond 16 MiB', { tags: 'activity/3' }, async () => {
     const activity = new Activity({ now: () => 0, inspect: true })
     for (let n = 0; n < 20; n++) activity.addRequest(entry(), captured(1024 * 1024))
     const lines = await kept(activity, true)
@@ -189,7 +189,7 @@ describe('activity', () => {
     expect(await lines).toMatchObject([{ kind: 'live' }, { kind: 'request', exchange: null }, { what: 'reset' }])
   })
 
-  it('activity sends a burst of 200 lines, then 2 each 100 ms, and counts the others', async () => {
+  it('activity sends a burst of 200 lines, then 2 each 100 ms, and counts others', { tags: 'activity/2' }, async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const activity = new Activity({ now: () => 0 })
@@ -210,7 +210,7 @@ describe('activity', () => {
     ])
   })
 
-  it('activity sends 200 more failures of a burst, and captures them', async () => {
+  it('activity sends 200 more failures of a burst, and captures them', { tags: 'activity/2' }, async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const activity = new Activity({ now: () => 0, cpuMs: () => 0 })

@@ -75,7 +75,7 @@ describe('exchange', () => {
     expect(exchangeOf(call(verify, { status: null })).response).toBeNull()
   })
 
-  it('captured exchange cuts a body at 64 KiB', () => {
+  it('captured exchange cuts a body at 64 KiB', { tags: 'activity/3' }, () => {
     const body = json({ chat_id: 'chat_1', text: 'x'.repeat(70_000) })
     const { request } = exchangeOf(call(contract.bots.send, { body }))
     expect([Buffer.from(request.body ?? '', 'base64').length, request.body_bytes]).toEqual([65_536, body.length])
@@ -90,6 +90,7 @@ describe('exchange', () => {
 
   it.each(marked.map((it) => [it.id, it] as const))(
     'exchange hides the members of %s that the contract marks',
+    { tags: 'secrets-of-exchanges/1' },
     (_id, endpoint) => {
       for (const [, secret] of canaries) {
         const body = json(withSecret(endpoint.body, secret))
@@ -101,7 +102,7 @@ describe('exchange', () => {
     },
   )
 
-  it.each(canaries)('captured exchange hides %s wherever a client writes it', (_name, secret) => {
+  it.each(canaries)('exchange hides %s wherever it is written', { tags: 'secrets-of-exchanges/1' }, (_name, secret) => {
     const credential = { type: 'redeem_code', value: secret }
     const calls: readonly Partial<CapturedCall>[] = [
       { rawHeaders: ['Authorization', `Bearer ${secret}`, 'Cookie', `a=b; session=${secret}`] },
@@ -129,7 +130,7 @@ describe('exchange', () => {
     expect(leaks(call(contract.vouchers.redemption, { url: path }))).toEqual([])
   })
 
-  it('captured exchange hides codes and tokens in free text, however a code is typed', () => {
+  it('captured exchange hides codes and tokens in free text, however typed', { tags: 'secrets-of-exchanges/2' }, () => {
     const texts = ['5CNR-YK3T-W8HQ-2MPX', '5cnr yk3t w8hq 2mpx', 'x 5CNRYK3TW8HQ2MPX y', handedIn['token of a file']]
     for (const text of texts) {
       const body = json({ chat_id: 'chat_1', text: `Here: ${text}.` })
@@ -143,6 +144,7 @@ describe('exchange', () => {
 
   it.each(['Cookie', 'Set-Cookie', 'Authorization', 'Proxy-Authorization', 'X-Api-Key', 'X-Session'])(
     'captured exchange hides the header %s of a call whatever its value is',
+    { tags: 'secrets-of-exchanges/1' },
     (name) => {
       const responseHeaders = { [name.toLowerCase()]: 'theme=dark' }
       const { request, response } = exchangeOf(call(verify, { rawHeaders: [name, 'theme=dark'], responseHeaders }))
@@ -153,7 +155,7 @@ describe('exchange', () => {
   it.each([
     ['an unknown member', (deep: string) => `{"zz":${deep}}`],
     ['metadata', (deep: string) => `{"metadata":{"a":${deep}}}`],
-  ])('captured exchange shows only the length of a body whose %s has 30,000 levels', (_where, bodyWith) => {
+  ])('exchange shows only the length of a deep body (%s)', { tags: 'secrets-of-exchanges/3' }, (_where, bodyWith) => {
     const body = Buffer.from(bodyWith('['.repeat(30_000) + ']'.repeat(30_000)))
     const { request } = exchangeOf(call(contract.vouchers.issue, { body }))
     expect([request.body, request.body_bytes]).toEqual([null, body.length])
@@ -164,13 +166,13 @@ describe('exchange', () => {
     expect(sent).toBe(`{"credentail":"${HIDDEN}"}`)
   })
 
-  it('captured exchange shows no body, URL or header of a call with over 1,000 secrets', () => {
+  it('captured exchange shows no text of a call with over 1,000 secrets', { tags: 'secrets-of-exchanges/3' }, () => {
     const body = json({ zz: Array.from({ length: 1_001 }, (_, n) => `secret-${n}/`) })
     const it = exchangeOf(call(contract.vouchers.issue, { body, rawHeaders: ['Host', 'localhost'] }))
     expect(it.request).toMatchObject({ body: null, body_bytes: body.length, url: HIDDEN, headers: [['Host', HIDDEN]] })
   })
 
-  it('captured exchange shows no body in which too many secrets would have to be searched for', () => {
+  it('exchange shows no body if the search for secrets takes too long', { tags: 'secrets-of-exchanges/3' }, () => {
     const secrets = Array.from({ length: 100 }, (_, n) => `secret-of-${n}`)
     const issued = (length: number) =>
       exchangeOf(call(contract.vouchers.issue, { body: json({ metadata: { text: 'x'.repeat(length) }, secrets }) }))
@@ -187,13 +189,13 @@ describe('exchange', () => {
     expect([whole?.sent, beginning?.sent]).toEqual([null, null])
   })
 
-  it('captured exchange hides a secret that contains another one of the same call', () => {
+  it('exchange hides a secret that contains another one of the same call', { tags: 'secrets-of-exchanges/2' }, () => {
     const [short, long] = ['under-the-counter', 'under-the-counter-of-the-till']
-    const { sent } = shown(call(redeem, { body: json({ a: short, b: long, reference: `x ${long} y ${short}` }) }))
-    expect(JSON.parse(sent as string).reference).toBe(`x ${HIDDEN} y ${HIDDEN}`)
+    const { sent } = shown(call(redeem, { body: json({ a: short, b: long, reference: `${long} ${long} y ${short}` }) }))
+    expect(JSON.parse(sent as string).reference).toBe(`${HIDDEN} ${HIDDEN} y ${HIDDEN}`)
   })
 
-  it('captured exchange shows only the length of a body of more than 128 KiB', () => {
+  it('exchange shows only the length of a body of more than 128 KiB', { tags: 'secrets-of-exchanges/3' }, () => {
     const responseBody = success({ items: ['x'.repeat(131_072)] })
     const { response } = exchangeOf(call(contract.templates.list, { responseBody }))
     expect([response?.body, response?.body_bytes]).toEqual([null, responseBody.length])
@@ -205,6 +207,7 @@ describe('exchange', () => {
 
   it.each([redeem, contract.apps.create])(
     'captured exchange shows only the length of malformed JSON sent to $id',
+    { tags: 'secrets-of-exchanges/3' },
     (endpoint) => {
       const body = Buffer.from('{"secret_token":"of another call"')
       const { request } = exchangeOf(call(endpoint, { body }))
@@ -217,21 +220,22 @@ describe('exchange', () => {
     '5cnr-yk3t-w8hq-2mpx-1',
     'till-test-5CNR-YK3T-W8HQ-2MPX-order',
     'redeem-5CNRYK3TW8HQ2MPX',
-  ])('captured exchange hides the code in the idempotency key %s', (key) => {
+  ])('captured exchange hides the code in the idempotency key %s', { tags: 'secrets-of-exchanges/2' }, (key) => {
     const { request } = exchangeOf(call(contract.vouchers.reverse, { rawHeaders: ['Idempotency-Key', key] }))
     expect(request.headers[0]?.[1]).toContain(HIDDEN)
     expect(leaksIn(JSON.stringify(request), handedIn)).toEqual([])
   })
 
-  it('captured exchange keeps ids and declared query members of its URL', () => {
+  it('captured exchange keeps ids and declared query members of its URL', { tags: 'secrets-of-exchanges/1' }, () => {
     const { redemption } = contract.vouchers
     const url = redemption.path.replace(':redemptionId', 'rdm_01JDKQ4Z8N6W2T5Y9RB3CV7HXN')
     expect(shown(call(redemption, { url })).url).toBe(url)
     const list = `${contract.templates.list.path}?status=active&limit=5`
     expect(shown(call(contract.templates.list, { url: list })).url).toBe(list)
+    expect(shown(call(contract.templates.list, { url: `${list}&colour=blue` })).url).toBe(`${list}&colour=${HIDDEN}`)
   })
 
-  it('captured exchange hides URL path and secret of a webhook in a delivery and in its response', () => {
+  it('exchange hides the path and secret of a webhook, also in a response', { tags: 'secrets-of-exchanges/3' }, () => {
     const secret = handedIn['webhook secret of a file']
     const response = {
       headers: [['Set-Cookie', 'a=b-secret-value']] as [string, string][],
@@ -258,7 +262,7 @@ describe('exchange', () => {
     expect(Buffer.from(it.response?.body ?? '', 'base64').toString()).toBe(`no ${HIDDEN} at ${HIDDEN}`)
   })
 
-  it('named secret has one name in header, URL, body and response, and in each spelling', () => {
+  it('named secret has one name in header, URL, body and response, in each spelling', { tags: 'activity/3' }, () => {
     const names = new SecretNumbers()
     const code = 'M9S3-46Q3-D25V-T4FJ'
     const token = 'sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { RequestLogEntry } from '../../../src/contract/platform/activity.js'
-import { RequestLog } from '../../../src/server/observe/request-log.js'
+import { entryOf, RequestLog } from '../../../src/server/observe/request-log.js'
 
 const KEPT = 1_000
 
@@ -19,7 +19,16 @@ const entry = (second: number): RequestLogEntry => ({
 })
 const call = { voucherId: 'vch_1', idempotencyKey: null, calledBy: 'tok_1', botId: null, reason: null }
 
-it('request log begins at the start of the server, or with its oldest request once it is full', () => {
+it('entry has application, voucher, account, bot and fault, and no address', { tags: 'request-log/1' }, () => {
+  const caller = { kind: 'jwt', accountId: 'acme', applicationId: 'app_1' }
+  const route = { endpoint: { id: 'vouchers.verify', path: '/' } } as const
+  const ended = { id: 'req_1', method: 'POST', route, caller, failureCode: null, voucher: call, replayed: false }
+  const logged = entryOf({ ...ended, botId: 'bot_1', fault: 'error', startedAt: 0 }, 200, 1_000)
+  const expected = { ...entry(1), account_id: 'acme', bot_id: 'bot_1', fault: 'error' }
+  expect(logged).toEqual({ ...expected, duration_ms: expect.any(Number) })
+})
+
+it('request log begins at the start or, once full, with its oldest request', { tags: 'voucher-history/2' }, () => {
   const log = new RequestLog(0)
   for (let second = 1; second <= KEPT; second++) log.add(entry(second))
   expect(log.since(0)).toBe('1970-01-01T00:00:00.000Z')
@@ -38,7 +47,7 @@ it('request log that was cleared begins with its next request', () => {
   expect(log.since(4_000)).toBe(entry(3).time)
 })
 
-it('request log finds the calls of a voucher among its latest requests', () => {
+it('request log finds calls of a voucher among its latest', { tags: ['request-log/1', 'voucher-history/2'] }, () => {
   const log = new RequestLog(0)
   log.add(entry(1), call)
   log.add(entry(2), { ...call, voucherId: 'vch_2' })

@@ -85,7 +85,7 @@ describe('invalid inner request', () => {
     ['query', { query: { a: { b: 1 } } }],
     ['body', { body: {} }],
     ['members', { remoteAddress: '127.0.0.1' }],
-  ])('inner request with invalid %s is refused in the inner response: %j', async (part, change) => {
+  ])('inner request with invalid %s is refused inside: %j', { tags: 'page-requests/2' }, async (part, change) => {
     const { call } = await wireSession(server.send)
     const response = await call({ ...list(), ...change } as InnerCall)
     expect([response.status, response.code, response.details]).toEqual([400, 'SECURE_REQUEST_INVALID', { part }])

@@ -34,7 +34,7 @@ async function twoStores() {
 }
 
 describe('a save', () => {
-  it('save on PostgreSQL copies one instant, and blocks neither reads nor writes', async () => {
+  it('save on PostgreSQL copies one instant, and blocks no reads and writes', { tags: 'snapshots/5' }, async () => {
     const { url, first, ids, add } = await twoStores()
     await add('tpl_1')
     // The last table that a save copies.

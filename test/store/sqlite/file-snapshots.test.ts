@@ -66,7 +66,7 @@ async function withSaved(check: (saved: Saved) => Promise<void>, count = 3): Pro
 
 const damaged = (file: string) => ({ name: 'SnapshotsDamaged', message: 'the file of a snapshot is damaged', file })
 
-it('snapshots survive a restart in files of mode 0600, their folder to the last', { tags: 'snapshots/4' }, async () => {
+it('snapshots survive a restart in files with mode 0600 of an own folder', { tags: 'snapshots/4' }, async () => {
   await inFolder(async (folder) => {
     const path = join(folder, 'voucherctl.db')
     let store = openSqliteStore(path)
@@ -96,7 +96,7 @@ it('foreign keys hold after a restore', async () => {
   })
 })
 
-it('restore of another schema version changes nothing and resolves to outdated', { tags: 'snapshots/3' }, async () => {
+it('restore of a snapshot of another schema version changes nothing', { tags: 'snapshots/3' }, async () => {
   await withSaved(async ({ store, file }) => {
     const bytes = readFileSync(file)
     const start = bytes.length - (bytes.length % 4_096)
@@ -118,7 +118,7 @@ it.each<[string, (saved: Saved) => void]>([
   ['longer', ({ file }) => writeFileSync(file, Buffer.concat([readFileSync(file), randomBytes(4_096)]))],
   ['foreign', ({ file }) => writeFileSync(file, randomBytes(16_500))],
   ['renamed', ({ folder, file }) => renameSync(join(folder, '74776f.db'), file)],
-])('call for a snapshot whose file is %s names it until a save', { tags: 'snapshots/4' }, async (state, spoil) => {
+])('calls for a snapshot whose file is %s name it until a save', { tags: 'snapshots/4' }, async (state, spoil) => {
   await withSaved(async (saved) => {
     const { store, file } = saved
     const { snapshots } = store
@@ -209,7 +209,7 @@ it('the draft of a killed save is no snapshot, and the next save replaces it', {
   })
 })
 
-it('a save that fails leaves the earlier snapshot of its name, and no draft', async () => {
+it('a save that fails leaves the earlier snapshot of its name, and no draft', { tags: 'snapshots/3' }, async () => {
   await withSaved(async ({ store, folder }) => {
     await store.write(() => run('delete from templates'))
     // The save then looks for a table that does not exist.

@@ -28,7 +28,7 @@ test.each([
   'apps list',
   'api GET /open-platform/vouchers/templates',
   'bots updates --json',
-])('the command %s warns exactly once that it sends a credential over http to another machine', async (line) => {
+])('%s warns once that it sends a credential over http', { tags: 'credentials-over-http/1' }, async (line) => {
   const { baseUrl, received } = await pages()
   const url = remote(baseUrl)
   const { exit, stderr } = await cli(`${line} --base-url ${url}`, { env: secrets })
@@ -56,7 +56,7 @@ test('issue-many warns once, not per row, that it sends a token over http', asyn
   expect([exit, stderr]).toEqual([0, warningFor(url)])
 })
 
-test('a command with a production profile sends no token over http to another machine', async () => {
+test('a command with a production profile sends no token over http', { tags: 'credentials-over-http/1' }, async () => {
   const { baseUrl, received } = await pages()
   const home = withProfile({ base_url: remote(baseUrl), production: true })
   const bulk = Bulk.of(['a', 'b'])
@@ -76,7 +76,7 @@ test('a command with a production profile sends no token over http to another ma
   expect(received).toEqual([])
 })
 
-test('a command with --secure required sends an encrypted token over http without a warning', async () => {
+test('--secure required sends a token over http without a warning', { tags: 'credentials-over-http/1' }, async () => {
   const home = withProfile({ base_url: remote(server.baseUrl), production: true, secure: { mode: 'required' } })
   const { exit, stderr } = await cli('templates list --json', {
     home,

@@ -212,7 +212,7 @@ test('bots updates --follow --timeout confirms what it has printed and exits 0 a
   expect(minute.exit).toBe(0)
 })
 
-test('bots updates --follow --timeout exits 0 if the server has no update in that time', async () => {
+test('bots updates --follow --timeout exits 0 if the server has no update', { tags: 'time-limits/1' }, async () => {
   const server = await startServer()
   onTestFinished(() => server.close())
   const quiet = { VOUCHERCTL_BOT_TOKEN: server.seed.bots?.[0]?.token ?? '' }
@@ -220,7 +220,7 @@ test('bots updates --follow --timeout exits 0 if the server has no update in tha
   expect([ran.exit, ran.stdout, ran.stderr]).toEqual([0, '', ''])
 })
 
-test('bots updates --follow --timeout exits with 9 if the server never responds', async () => {
+test('bots updates --follow --timeout exits 9 if the server never responds', { tags: 'time-limits/1' }, async () => {
   const { baseUrl } = await rawServer(() => {})
   const ran = await cli(`bots updates --follow --json --timeout 100ms --base-url ${baseUrl}`, { env })
   expect([ran.exit, ran.stdout, JSON.parse(ran.stderr).error.code]).toEqual([9, '', 'TIMEOUT'])

@@ -102,7 +102,7 @@ test.each([
   ['errors<=0,p99<1h', 0],
   ['errors>=1', 1],
   ['errors<=0,max<0ms', 1],
-])('load --assert %s on a run without failures exits with %i', async (assertion, expected) => {
+])('load --assert %s on a run without failures exits with %i', { tags: 'load/2' }, async (assertion, expected) => {
   const { exit, stdout } = await run([...short.split(' '), '--json', '--assert', assertion])
   expect(exit).toBe(expected)
   const report = JSON.parse(stdout)
@@ -117,7 +117,7 @@ test('load marks each assertion that holds and prints its observed value', async
   expect(stdout).toContain('Assertions\n  ✓ errors<0.1%              0 %\n  ✗ errors>=1                0 failed\n')
 })
 
-test('load counts refused calls by code, and exits with 1 if no call succeeded', async () => {
+test('load counts refused calls by code, and exits with 1 if no call succeeded', { tags: 'load/2' }, async () => {
   const { baseUrl } = await platform((_, index) => (index < 2 ? undefined : refusal(429, 'RATE_LIMITED')))
   const { exit, stdout } = await cli(`${short} --mix verify=100`, atPlatform(baseUrl))
   expect(exit).toBe(1)
@@ -126,7 +126,7 @@ test('load counts refused calls by code, and exits with 1 if no call succeeded',
   expect(stdout).toContain('Failed\n        20  verify    RATE_LIMITED\n')
 })
 
-test('load exits with 1 after a used-up quota, and names commands that make a template for it', async () => {
+test('load exits with 1 after a used-up quota, and names commands that help', { tags: 'load/2' }, async () => {
   const home = temporaryDir()
   const voucherctl = (args: readonly string[]) => built.run(args, home, { ...server.env })
   const template = { ...templateBody, external_template_id: `small-${serial()}`, issue_limit: 8 }
@@ -190,7 +190,7 @@ test('load continues when the server drops connections, and counts NETWORK_ERROR
   expect(JSON.parse(stdout).all).toMatchObject({ calls: 20, succeeded: 10, failed: 10, errors: { NETWORK_ERROR: 10 } })
 })
 
-test('load after Ctrl-C prints the report of the calls so far and exits with 130', async () => {
+test('load after Ctrl-C prints the report of the calls so far and exits with 130', { tags: 'load/2' }, async () => {
   const stop = new AbortController()
   const { baseUrl } = await platform((_, index) => {
     if (index === 11) stop.abort()
@@ -266,7 +266,7 @@ async function production() {
 
 const inProduction = 'load --template tpl_01 --duration 10ms --mix verify=100'
 
-test('load above 10 calls a second on a production profile needs --yes, on a terminal too', async () => {
+test('load above 10 calls a second on a production profile needs --yes', { tags: 'load/1' }, async () => {
   const { env, received } = await production()
   for (const terminal of [true, false]) {
     const { exit, stderr, asked } = await cli(`${inProduction} --rate 11`, { env, terminal })

@@ -82,7 +82,7 @@ const actions: readonly (readonly [about: string, script: string, flags: string,
   ],
 ]
 
-test.each(actions)('prove refuses a program that %s', async (_about, script, flags, sentence, cure) => {
+test.each(actions)('prove refuses one that %s', { tags: 'prove/1' }, async (_about, script, flags, sentence, cure) => {
   const given = flags === '' ? [] : flags.split(' ')
   await expectRefusal(await proveScript(script, given), sentence, cure)
 })
@@ -159,7 +159,7 @@ test('prove refuses an app whose address something else has', async () => {
   expect(existsSync(join(ran.home, 'started'))).toBe(false)
 })
 
-test('prove with a disturbance that has no effect proves nothing', async () => {
+test('prove with a disturbance that has no effect proves nothing', { tags: 'prove/1' }, async () => {
   const ran = await proveScript(redeemVoucher, ['--only', 'vouchers.redeem#1/error+vouchers.redeem#9/error'])
   await expectRefusal(ran, /Nothing was disturbed\. No variant had an effect\./, /--list/)
 })
@@ -176,7 +176,7 @@ async function interruptAt(file: string, script: string) {
   return ran
 }
 
-test('an interrupted prove ends its programs, prints what was judged and exits with 130', async () => {
+test('an interrupted prove ends its programs and exits with 130', { tags: 'prove/1' }, async () => {
   // The fifth run never ends: two undisturbed ones, and the first variant with its repeat, come before it.
   const script = `echo >> runs; [ $(wc -l < runs) -lt 5 ] || { touch fifth; exec sleep 1000; }; ${redeemVoucher}`
   const { exit, stdout } = await interruptAt('fifth', script)

@@ -7,7 +7,7 @@ const refused = 'vouchers.redeem#1/refused_404'
 /** A till that ignores whether its redemption succeeded. */
 const unchecked = `${redeemVoucher} || true`
 
-test('prove names the finding, its timeline, its cure and how to repeat it', async () => {
+test('prove names the finding, its timeline, its cure and how to repeat it', { tags: 'prove/1' }, async () => {
   const { exit, stdout, stderr } = await proveScript(unchecked, ['--only', refused])
   expect([exit, stderr]).toEqual([1, ''])
   expect(stdout).toMatch(/^✗ goods_given_away: Your program said done, but the voucher is not redeemed: /)
@@ -38,7 +38,7 @@ test('prove exits with 0 if nothing is found', async () => {
   expect(stdout).toMatch(/^✓ Nothing found: the variant held\.\n/)
 })
 
-test('prove --fail-on money reports a secret, and exits with 0', async () => {
+test('prove --fail-on money reports a secret, and exits with 0', { tags: 'prove/1' }, async () => {
   const chatty = `echo "$VOUCHERCTL_CODE"; ${redeemVoucher}`
   const flags = ['--only', 'vouchers.redeem#1/refuse_connection', '--fail-on', 'money']
   const { exit, stdout } = await proveScript(chatty, flags)

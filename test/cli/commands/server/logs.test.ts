@@ -62,7 +62,7 @@ test.each([
   ['--tail 1', ['r4']],
   ['--tail 1 --status 2xx', ['r2']],
   ['--tail 0', []],
-])('server logs %s prints only matching entries, and no request that watches the server', async (args, ids) => {
+])('server logs %s prints matching requests of programs', { tags: 'request-log/1' }, async (args, ids) => {
   expect(await shownBy(args)).toEqual(ids)
 })
 

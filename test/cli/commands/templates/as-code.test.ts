@@ -22,7 +22,7 @@ async function run(command: string, stored: readonly object[], file = templateFi
 }
 
 describe('templates apply', () => {
-  test('templates apply creates and submits a template that the server lacks', async () => {
+  test('templates apply creates and submits a template that is missing', { tags: 'template-files/2' }, async () => {
     const { exit, changes, stdout } = await run('templates apply -f templates.yaml --json', [])
     expect([exit, changes]).toEqual([0, ['', '/tpl_01/submit']])
     expect(JSON.parse(stdout).items).toMatchObject([{ id: 'tpl_01', action: 'created', status: 'reviewing' }])
@@ -34,7 +34,7 @@ describe('templates apply', () => {
     expect([exit, changes, stdout]).toEqual([0, [], 'coffee  unchanged  active     tpl_01\n'])
   })
 
-  test('templates apply exits 6 and names each difference that it cannot change', async () => {
+  test('templates apply exits 6 and names differences it cannot change', { tags: 'template-files/2' }, async () => {
     const stored = { ...active, name: 'Free tea', validity: { ...template.validity, durationDays: 10 } }
     const { exit, changes, stdout } = await run('templates apply -f templates.yaml', [stored])
     expect([exit, changes]).toEqual([6, []])
@@ -43,7 +43,7 @@ describe('templates apply', () => {
     expect(stdout).toContain('A template cannot be changed: give the new version another external_template_id.')
   })
 
-  test('templates apply creates a corrected template anew, but resubmits no rejected one', async () => {
+  test('templates apply creates corrected templates anew, no rejected ones', { tags: 'template-files/2' }, async () => {
     const rejected = { ...template, status: 'rejected', rejectionReason: 'No coffee' }
     const { exit, changes, stdout } = await run('templates apply -f templates.yaml', [rejected])
     expect([exit, changes]).toEqual([6, []])
@@ -52,7 +52,7 @@ describe('templates apply', () => {
     expect([corrected.exit, corrected.changes]).toEqual([0, ['', '/tpl_01/submit']])
   })
 
-  test('templates apply sends nothing if the file has mistakes, and names their lines', async () => {
+  test('templates apply sends no file with mistakes, and names their lines', { tags: 'template-files/1' }, async () => {
     const file = 'templates:\n  - { external_template_id: a, nam: x, validity: { type: fixed } }\n'
     const { exit, stderr, received } = await run('templates apply -f templates.yaml', [], file)
     expect([exit, received]).toEqual([2, []])
@@ -62,7 +62,7 @@ describe('templates apply', () => {
   })
 })
 
-test('templates diff exits with 0 for equal templates and 1 otherwise, and changes nothing', async () => {
+test('templates diff exits with 0 for equal templates and 1 otherwise', { tags: 'template-files/2' }, async () => {
   expect(await run('templates diff -f templates.yaml', [active])).toMatchObject({ exit: 0, changes: [] })
   for (const stored of [[], [template], [{ ...active, issueLimit: 9 }]])
     expect(await run('templates diff -f templates.yaml', stored)).toMatchObject({ exit: 1, changes: [] })
@@ -98,7 +98,7 @@ describe.each(['templates', 'scenario'])('%s init', (group) => {
   const firstLine = (text: string) => text.split('\n', 1)[0]
   const named = (path: string) => `# yaml-language-server: $schema=${path}`
 
-  test(`${group} init writes its JSON Schema beside the file, and never overwrites one`, async () => {
+  test(`${group} init writes its JSON Schema beside the file, over no other one`, { tags: 'new-files/1' }, async () => {
     const home = temporaryDir()
     const said = `✓ Wrote ${group}.yaml; its schema is ${schema}.\n`
     expect(await cli(`${group} init`, { home })).toMatchObject({ exit: 0, stdout: said })
@@ -112,7 +112,7 @@ describe.each(['templates', 'scenario'])('%s init', (group) => {
     expect(readFileSync(join(home, schema), 'utf8')).toBe('{}')
   })
 
-  test(`${group} init of the built command names the schema in node_modules of the project only`, async () => {
+  test(`built ${group} init names the schema in node_modules of its project`, { tags: 'new-files/1' }, async () => {
     const home = temporaryDir()
     const schemas = join(home, 'project', 'node_modules', 'voucherctl', 'dist', 'schemas')
     mkdirSync(schemas, { recursive: true })

@@ -100,7 +100,7 @@ test('bulk commands accept results of issue-many, reverse-many results of redeem
   expect(readdirSync(dir)).toHaveLength(7)
 })
 
-test('redeem-many sends new keys in a second run, so that it is refused and not replayed', async () => {
+test('redeem-many sends new keys in a second run, which is refused', { tags: 'bulk-commands/3' }, async () => {
   const { baseUrl, received } = await platform()
   const input = tokens('1', '2')
   await folderWith(input).run('redeem-many', baseUrl, [], { newId: () => 'run-1' })
@@ -110,7 +110,7 @@ test('redeem-many sends new keys in a second run, so that it is refused and not 
   expect(new Set(keys).size).toBe(4)
 })
 
-test('redeem-many --resume sends the same keys after a lost response and counts replays', async () => {
+test('redeem-many --resume sends the same keys after a lost response', { tags: 'bulk-commands/3' }, async () => {
   const { run, lines, read } = folderWith(tokens('1', '2', '3'))
   let isAway = true
   const { baseUrl, received } = await platform((subject) =>
@@ -130,7 +130,7 @@ test('redeem-many --resume sends the same keys after a lost response and counts 
   expect(read('out.csv.journal')).toContain('"run":"run-1"')
 })
 
-test('redeem-many keeps its run id if the response to its only call was lost', async () => {
+test('redeem-many keeps its run id if the response to its only call is lost', { tags: 'bulk-commands/3' }, async () => {
   const { dir, run } = folderWith(tokens('1'))
   let isAway = true
   const { baseUrl, received } = await platform(() => (isAway ? { drop: true } : undefined))
@@ -177,7 +177,7 @@ test('redeem-many hides the code of the row that ends the run if the server repe
   expect([exit, stderr.includes('TOKEN-123456')]).toEqual([4, false])
 })
 
-test('redeem-many refuses a file with a mistyped, missing or repeated code and redeems none', async () => {
+test('redeem-many refuses a file with a mistyped, missing or repeated code', { tags: 'bulk-commands/1' }, async () => {
   const code = 'M9S3-46Q3-D25V-T4FJ'
   const { run, lines } = folderWith(`redeem_code,qr_token\n${code},\nM9S3-46Q3-D25V-T4FK,\n1234,\n,\n${code},\n,T\n`)
   const { baseUrl, received } = await platform()
@@ -192,7 +192,7 @@ test('redeem-many refuses a file with a mistyped, missing or repeated code and r
   ])
 })
 
-test('verify-many exits 0 for any results, and 6 with --check if a voucher is not redeemable', async () => {
+test('verify-many exits 0 for any results, with --check 6 for a refusal', { tags: 'bulk-commands/4' }, async () => {
   const input = tokens('1', '2', '3', '4')
   const { baseUrl, received } = await platform((subject) =>
     subject === 'TOKEN-2'
@@ -243,7 +243,7 @@ test('verify-many --check exits with 0 if all vouchers are redeemable, 11 if a r
   expect((await folderWith(tokens('1')).run('verify-many', baseUrl, ['--check'])).exit).toBe(11)
 })
 
-test('reverse-many reverses redemption ids, with the reason of the row or else of --reason', async () => {
+test('reverse-many reverses redemption ids, with the reason of row or flag', { tags: 'bulk-commands/1' }, async () => {
   const { run, lines } = folderWith(
     '{"redemption_id":"rdm_1"}\n{"redemption_id":"rdm_2","reason":"own"}\n',
     'in.ndjson',
@@ -261,7 +261,7 @@ test('reverse-many reverses redemption ids, with the reason of the row or else o
   expect([other.exit, other.stderr]).toEqual([2, expect.stringContaining('another reason (wrong till, now other)')])
 })
 
-test('reverse-many refuses to resume the run of a different command', async () => {
+test('reverse-many refuses to resume the run of another command', { tags: 'journal-of-bulk-commands/2' }, async () => {
   const { run } = folderWith(`${ids('1')}`)
   const { baseUrl } = await platform()
   const other = folderWith(tokens('1'))
@@ -304,7 +304,7 @@ test.each(['verify-many', 'redeem-many'])('%s --dry-run shows the first call wit
   expect(readdirSync(dir)).toEqual(['in.csv'])
 })
 
-test('redeem-many --resume writes each row once if a line of the journal is damaged', async () => {
+test('redeem-many --resume writes rows once despite a bad line', { tags: 'journal-of-bulk-commands/1' }, async () => {
   const { dir, run, lines } = folderWith(tokens('1', '2', '3'))
   const { baseUrl, received } = await platform()
   expect((await run('redeem-many', baseUrl, ['--concurrency', '1'])).exit).toBe(0)
@@ -350,7 +350,7 @@ test.each([
   ['qr_token;recipient_user_id\nT1;u\n', '--delimiter semicolon'],
   ['qr_token\trecipient_user_id\nT1\tu\n', '--delimiter \\t'],
   ['sep=,\nqr_token\trecipient_user_id\nT1\tu\n', '--delimiter tab'],
-])('verify-many reads the table %j %s', async (input, more) => {
+])('verify-many reads the table %j %s', { tags: 'bulk-commands/2' }, async (input, more) => {
   const { baseUrl, received } = await stub(() => success({ redeemable: true, reason: null, voucher }))
   const words = more.split(' ').filter((it) => it !== '')
   expect((await folderWith(input).run('verify-many', baseUrl, words)).exit).toBe(0)

@@ -120,7 +120,7 @@ test('the issue-many journal has the voucher id or error of each row, but no cod
   expect(journal).not.toMatch(/CODE-|QR-|user-|CANARY/)
 })
 
-test('issue-many derives the idempotency key of a row from template, external id and recipient', async () => {
+test('issue-many derives keys from template, external id and recipient', { tags: 'bulk-commands/3' }, async () => {
   const { baseUrl, received } = await issuer()
   const keyFor = async (row: string, template = 'tpl_1') => {
     const bulk = new Bulk(`${head}\n${row}\n`)
@@ -220,7 +220,7 @@ test('issue-many --resume retries failed rows and replaces the list of errors', 
   expect(existsSync(join(bulk.dir, 'out.errors.csv'))).toBe(false)
 })
 
-test('issue-many exits 2 for a file with invalid rows, lists these rows and issues none', async () => {
+test('issue-many exits 2 for a file with invalid rows and lists these rows', { tags: 'bulk-commands/1' }, async () => {
   const bulk = new Bulk(`\ufeff${head}\r\na,u\r\nb,\r\n"c\r\nd",v\r\na,w\r\ne"f,x\r\n`)
   const { baseUrl, received } = await issuer()
   const { exit, stdout, stderr } = await bulk.run(baseUrl, ['--json', '--errors', join(bulk.dir, 'bad.ndjson')])
@@ -250,7 +250,7 @@ test('issue-many says ten of 25 different mistakes, and how many more there are'
   expect(bulk.rows('out.errors.csv')).toHaveLength(25)
 })
 
-test('issue-many from a pipe lists invalid rows with their lines and issues the others', async () => {
+test('issue-many from a pipe lists invalid rows and issues the others', { tags: 'bulk-commands/1' }, async () => {
   const bulk = Bulk.of([])
   const { baseUrl, issued } = await issuer()
   const { exit, stdout } = await bulk.pipe(baseUrl, `${head}\na,u\nb,\na,w\nc,x\n`, ['--json'])
@@ -265,7 +265,7 @@ test('issue-many from a pipe lists invalid rows with their lines and issues the 
   expect(bulk.ids().sort()).toEqual(['a', 'c', 'd'])
 })
 
-test('issue-many never overwrites a results, journal or errors file that it did not write', async () => {
+test('issue-many never overwrites a file that it did not write', { tags: 'bulk-commands/5' }, async () => {
   const { baseUrl, received } = await issuer()
   for (const name of ['out.csv', 'out.csv.journal', 'out.errors.csv']) {
     const bulk = Bulk.of(['a'])
@@ -283,7 +283,7 @@ test('issue-many never overwrites a results, journal or errors file that it did 
   expect(received).toHaveLength(1)
 })
 
-test('issue-many --resume requires the same template, server and input file as the first run', async () => {
+test('issue-many --resume requires template, server and file of its run', { tags: 'bulk-commands/5' }, async () => {
   const bulk = Bulk.of(['a', 'b'])
   const { baseUrl, received } = await issuer()
   expect((await bulk.run(baseUrl)).exit).toBe(0)
@@ -349,7 +349,7 @@ test.each([
   [409, 'TEMPLATE_NOT_ACTIVE', 6],
   [409, 'TEMPLATE_VALIDITY_ENDED', 6],
   [426, 'SECURE_TRANSPORT_REQUIRED', 10],
-])('issue-many ends at a %i %s, which would fail every row, and --resume continues', async (status, code, exit) => {
+])('issue-many ends at a %i %s, and --resume continues', { tags: 'bulk-commands/6' }, async (status, code, exit) => {
   const bulk = Bulk.of(idsOf(50))
   let isFixed = false
   const { baseUrl, received } = await issuer((id) => (id === 'order-9' && !isFixed ? refusal(status, code) : undefined))
@@ -367,7 +367,7 @@ test.each([
   expect(existsSync(join(bulk.dir, 'out.errors.csv'))).toBe(false)
 })
 
-test('issue-many exits 9 with a hint if the server becomes unreachable, and fails no row', async () => {
+test('issue-many exits 9 if the server is unreachable, and fails no row', { tags: 'bulk-commands/6' }, async () => {
   const bulk = Bulk.of(idsOf(40))
   let isAway = true
   const { baseUrl, issued } = await issuer((_id, call) => (isAway && call >= 20 ? { drop: true } : undefined))
@@ -411,7 +411,7 @@ test('issue-many fails only the row that gets no response', async () => {
   expect(bulk.rows('out.errors.csv')).toMatchObject([{ external_issue_id: 'order-5', code: 'NETWORK_ERROR' }])
 })
 
-test('issue-many fails the row that gets a 500, and exits 9 after ten such rows in sequence', async () => {
+test('issue-many fails a row that gets a 500, and exits 9 after ten rows', { tags: 'bulk-commands/6' }, async () => {
   const failing = (id: string) => (id === 'order-3' ? refusal(500, 'INTERNAL_ERROR') : undefined)
   const one = Bulk.of(idsOf(20))
   const some = await issuer(failing)
@@ -423,7 +423,7 @@ test('issue-many fails the row that gets a 500, and exits 9 after ten such rows 
   expect(broken.received).toHaveLength(10)
 })
 
-test('issue-many fails no row for a 429, and all API calls wait as long as the server asks', async () => {
+test('issue-many fails no row for a 429, and waits as the server asks', { tags: 'bulk-commands/7' }, async () => {
   const bulk = Bulk.of(idsOf(60))
   let refused = 0
   const { baseUrl, issued, received } = await issuer((_id, call) =>
@@ -436,7 +436,7 @@ test('issue-many fails no row for a 429, and all API calls wait as long as the s
   expect([issued.size, received.length]).toEqual([60, 63])
 })
 
-test('issue-many exits 7 for a 429 with a wait above 5 minutes, and --resume continues', async () => {
+test('issue-many exits 7 for a 429 with a wait above 5 minutes', { tags: 'bulk-commands/7' }, async () => {
   for (const seconds of ['301', '999999999', '31536000000']) {
     const bulk = Bulk.of(idsOf(20))
     let isBusy = true
@@ -564,7 +564,7 @@ const sound = 'a-1|12e34|4e-12|1.5|0012|2027-01-31|5-Mar|#1|#abc|a!|o#N/A|E+12|E
 const rowsWith = (ids: readonly string[]) =>
   `external_issue_id;recipient_user_id\n${ids.map((it) => `"${it}";u\n`).join('')}`
 
-test('issue-many refuses ids of a spreadsheet before the first call, unless a flag keeps them', async () => {
+test('issue-many refuses ids of a spreadsheet, unless a flag keeps them', { tags: 'bulk-commands/1' }, async () => {
   const { baseUrl, received, issued } = await issuer()
   const bulk = new Bulk(rowsWith(['a-1', ...damaged]))
   const { exit, stderr } = await bulk.run(baseUrl)

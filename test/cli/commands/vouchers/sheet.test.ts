@@ -94,7 +94,7 @@ test.each([
   ['a program that opens a browser', { terminal: true, env: { DISPLAY: ':0', PATH: '/nowhere' } }],
   ['a terminal', { terminal: false, env: { DISPLAY: ':0' } }],
   ['a display', { terminal: true, env: {} }],
-])('sheet --open without %s prints the path of the sheet', async (_what, given) => {
+])('sheet --open without %s prints the path of the sheet', { tags: 'voucher-sheets/1' }, async (_what, given) => {
   const { home, read } = folderWith([{}])
   const { opened, path } = fakeOpeners()
   const env = { PATH: path, ...given.env }
@@ -104,7 +104,7 @@ test.each([
   expect(read('sheet.html')).toContain(redeemCode)
 })
 
-test('a sheet prints every script, escapes texts, runs no script and holds the QR codes', async () => {
+test('a sheet escapes texts, runs no script and loads nothing', { tags: 'voucher-sheets/1' }, async () => {
   const { home, run, read } = folderWith([
     { name: '一杯 قهوة ☕ Cafe\u0301' },
     { name: `<script>alert('&')</script>`, token: 'VQ1-2' },
@@ -147,7 +147,7 @@ test('sheet prints the results of issue-many, in CSV and NDJSON', async () => {
   }
 })
 
-test('sheet replaces an existing file only with --force, and the file is private then', async () => {
+test('sheet replaces a file only with --force, and the file is private', { tags: 'voucher-sheets/1' }, async () => {
   const { home, run, read } = folderWith([{}])
   writeFileSync(join(home, 'sheet.html'), 'mine')
   chmodSync(join(home, 'sheet.html'), 0o644)
@@ -191,7 +191,7 @@ test.each([
   ['no voucher', 'qr_token\n', 'codes.csv has no vouchers.'],
   ['no header', `${redeemCode}\n${redeemCode}\n`, 'codes.csv: The input has no header line.'],
   ['results without tokens', `redemption_id\nrdm_1\n`, 'has no codes: its header has no column qr_token'],
-])('sheet refuses a file with %s, without printing a code', async (_fault, content, message) => {
+])('sheet refuses a file with %s, shows no code', { tags: 'voucher-sheets/1' }, async (_fault, content, message) => {
   const { home, run } = folderWith(content)
   const { exit, stdout, stderr } = await run('--out sheet.html')
   expect([exit, stdout, stderr]).toEqual([2, '', expect.stringContaining(message)])
