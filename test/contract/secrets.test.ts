@@ -65,9 +65,13 @@ test('replaceSecretForms() does not change a UUID, such as a generated idempoten
   )
 })
 
-test.each(secretForms)('it hides the example of a $what', { tags: ['secrets-of-exchanges/2', 'hidden-values/1'] }, ({ example, isCode }) => {
-  expect(shown(`was ${example}`)).toBe(isCode ? 'was [code]' : 'was [token]')
-})
+test.each(secretForms)(
+  'it hides the example of a $what',
+  { tags: ['secrets-of-exchanges/2', 'hidden-values/1'] },
+  ({ example, isCode }) => {
+    expect(shown(`was ${example}`)).toBe(isCode ? 'was [code]' : 'was [token]')
+  },
+)
 
 // With quadratic time each of these texts would take minutes.
 test.each(['eyJ', 'eyJ-', 'aaaaaaaaaaa', 'aaa1-', 'aaa1 ', 'a.', 'VQ1-', 'sop_', '%20', '\u200b'])(

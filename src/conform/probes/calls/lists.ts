@@ -95,7 +95,7 @@ export const lists = [
     if (own.length < 2) run.notApplicable('Needs two new templates among the first 100.')
     run.equals('order', own, [newer.id, older.id])
   }),
-  probe('status-filter', 'A list of templates with a status has only templates of that status.', async (run) => {
+  probe(2, 'status-filter', 'A list of templates with a status has only templates of that status.', async (run) => {
     await twoTemplates(run)
     // Drafts of the run must not appear among the active templates.
     const { items } = run.needs(await run.call(list, { status: 'active', limit: 100 }), 'a list')
@@ -103,6 +103,7 @@ export const lists = [
     run.equals('statuses that are not active', others, [])
   }),
   probe(
+    2,
     'external-id-filter',
     'A list of templates with an external_template_id has only the templates with that id.',
     async (run) => {

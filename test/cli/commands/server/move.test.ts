@@ -228,7 +228,9 @@ describe('server import', () => {
     return out
   }
 
-  test('server import fills an empty folder once, from a file or stdin', { tags: ['confirmations/3', 'export-and-import/2'] }, async () => {
+  test('server import fills an empty folder once, from a file or stdin', {
+    tags: ['confirmations/3', 'export-and-import/2'],
+  }, async () => {
     const file = await exported()
     const text = readFileSync(file, 'utf8')
     for (const [name, how] of [
