@@ -39,11 +39,6 @@ const PROBLEMS: Record<number, SqliteProblem> = {
   26: 'not_a_database',
 }
 
-const TEXTS: Readonly<Record<string, SqliteProblem>> = {
-  'database disk image is malformed': 'damaged',
-  'disk I/O error': 'io',
-}
-
 /** True for an error caused by the operation; false for an error caused by the state of the database. */
 export function isOfOperation(problem: SqliteProblem | null): boolean {
   return problem === null || problem === 'constraint' || problem === 'statement'
@@ -55,9 +50,8 @@ export function sqliteProblemOf(error: unknown): SqliteProblem | null {
   if (typeof error !== 'object' || error === null) return null
   const code = 'errcode' in error ? error.errcode : null
   if (typeof code === 'number') return PROBLEMS[code & 0xff] ?? 'other'
-  // The all() of @photostructure/sqlite 1.2.1 throws errors without the code.
-  const isBare = 'code' in error && error.code === 'ERR_SQLITE_ERROR' && 'message' in error
-  return isBare ? (TEXTS[String(error.message)] ?? null) : null
+  // The all() of @photostructure/sqlite 1.2.1 throws errors without the number, such as for a damaged page.
+  return 'code' in error && error.code === 'ERR_SQLITE_ERROR' ? 'other' : null
 }
 
 interface SqliteLibrary {
