@@ -8,6 +8,7 @@ import {
   DELIVERY_SLOTS,
   decideRetry,
   deliveryRecord,
+  LEASE_MS,
   leaseExpired,
   RETRY_DELAY_MS_MAX,
   scheduleOf,
@@ -155,6 +156,7 @@ describe('slots of an account', () => {
 it('longest delay before an attempt is an hour, and deliveries are kept for 30 days', {
   tags: ['updates/2', 'delivery-attempts/3'],
 }, () => {
+  expect(LEASE_MS).toBe(30_000)
   expect(RETRY_DELAY_MS_MAX).toBe(3_600_000)
   expect(DELIVERY_RETENTION_MS).toBe(30 * 86_400_000)
 })

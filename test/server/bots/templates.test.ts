@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { botScopes } from '../../../src/contract/endpoint.js'
+import { type BotScope, botScopes } from '../../../src/contract/endpoint.js'
 import { contract } from '../../../src/contract/index.js'
 import type { TemplateInput } from '../../../src/contract/templates.js'
 import { type TestApp, testApp } from '../../support/server/app.js'
@@ -54,8 +54,21 @@ describe('templates of a linked bot', () => {
 })
 
 describe('checks of bot template calls', () => {
+  it('bot template call requires its own scope', { tags: 'scopes/1' }, async () => {
+    const tenant = await newTenant(server)
+    const codesWith = async (scope: BotScope) => {
+      const { id: botId } = await tenant.linkedBot([scope])
+      const { create, submit } = botCallsOf(tenant, botId)
+      return [await tenant.console(bots.templates, { botId }), await create(), await submit('tpl_0')].map(
+        (it) => it.code,
+      )
+    }
+    expect(await codesWith('vouchers:read')).toEqual([null, 'INSUFFICIENT_SCOPE', 'INSUFFICIENT_SCOPE'])
+    expect(await codesWith('vouchers:templates:write')).toEqual(['INSUFFICIENT_SCOPE', null, 'TEMPLATE_NOT_FOUND'])
+  })
+
   it('auto-approved bot template is reviewing, and active at the next read', {
-    tags: ['operator-api/2', 'scopes/1'],
+    tags: 'operator-api/2',
   }, async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)
