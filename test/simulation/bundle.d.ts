@@ -1,4 +1,4 @@
-import type { PlantedDefect } from './defects.js'
+import type { Mistake } from '../support/planting.js'
 
 /**
  * Bundles a program of this folder with the server; the caller removes the file.
@@ -6,8 +6,4 @@ import type { PlantedDefect } from './defects.js'
  * @param defect is planted in the server
  * @returns path of the file
  */
-export declare function bundleSimulation(
-  program: 'main' | 'simulate',
-  name: string,
-  defect?: PlantedDefect,
-): Promise<string>
+export declare function bundleSimulation(program: 'main' | 'simulate', name: string, defect?: Mistake): Promise<string>

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plants the defects of defects.js one at a time into the server and runs simulations until one finds it.
+// Plants the defects of defects.txt one at a time into the server and runs simulations until one finds it.
 //   node test/simulation/plant.js [--only N[,N…]] [--count N] [--list]
 // --count is the maximum of simulations per defect, by default 60. The exit code is 1 if a defect is not found.
 import { spawn } from 'node:child_process'
@@ -7,8 +7,8 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
+import { readMistakes } from '../support/planting.js'
 import { bundleSimulation } from './bundle.js'
-import { defects } from './defects.js'
 
 /** A server whose defect keeps it busy without end is stopped after this time; that counts as found. */
 const HANG_MS = 600_000
@@ -21,7 +21,7 @@ const { values } = parseArgs({
   },
 })
 const only = values.only?.split(',').map(Number)
-const wanted = defects
+const wanted = readMistakes('test/simulation/defects.txt')
   .map((defect, index) => ({ ...defect, number: index + 1 }))
   .filter(({ number }) => only?.includes(number) ?? true)
 

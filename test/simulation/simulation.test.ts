@@ -3,8 +3,8 @@ import process from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sampleOf } from '../support/extent.js'
+import { readMistakes } from '../support/planting.js'
 import { bundleSimulation } from './bundle.js'
-import { defects } from './defects.js'
 
 /** `VOUCHERCTL_SIMULATIONS=1000` runs more simulations; `VOUCHERCTL_SEED` is the first seed. */
 const { VOUCHERCTL_SIMULATIONS: count, VOUCHERCTL_SEED: first = 1 } = process.env
@@ -12,6 +12,8 @@ const seedsOf = (length: number) => Array.from({ length }, (_, index) => Number(
 const seeds = count === undefined ? sampleOf(seedsOf(3)) : seedsOf(Number(count))
 
 const ACTIONS = 20
+
+const defects = readMistakes('test/simulation/defects.txt')
 
 let file: string
 let simulate: typeof import('./simulate.js')['simulate']

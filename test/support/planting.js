@@ -1,5 +1,5 @@
 // Functions for scripts and tests that copy the project or change its sources.
-import { cpSync, mkdtempSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +14,22 @@ export function copyProject(parts) {
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
   return copy
 }
+
+/** Matches the head of a planted mistake, the lines that it removes, and those that it adds. */
+const MISTAKE = /^([^-+\s].*) (\S+)\n((?:- .*\n)+)((?:\+ .*\n)*)/gm
+const textOf = (lines) => lines.replace(/^[-+] /gm, '').trimEnd()
+
+/**
+ * Reads mistakes that tests must notice, from a path from the root: a head with name and source file, lines after `- `
+ * that stand in the file exactly once, and lines after `+ ` that replace them.
+ */
+export const readMistakes = (path) =>
+  [...readFileSync(join(root, path), 'utf8').matchAll(MISTAKE)].map(([, name, file, removed = '', added = '']) => ({
+    name,
+    file,
+    from: textOf(removed),
+    to: textOf(added),
+  }))
 
 /** Replaces a text of a source file. @throws if it does not stand in the file exactly once */
 export function replaceOnce(source, { file, from, to }) {

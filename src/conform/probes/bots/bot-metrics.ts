@@ -63,17 +63,12 @@ export const botMetrics = [
     const count = ({ errors }: BotMetrics) => errors.by_code[code] ?? 0
     await grows(run, `errors of code ${code}`, refused, count)
   }),
-  probe.partly(
-    1,
-    'quota',
-    'The metrics have a quota, of which used and remaining calls are the limit.',
-    async (run) => {
-      const { quota } = await metrics(run)
-      run.holds(membersOrNone(quota) === quota, 'an object in quota', quota)
-      const { limit, used, remaining } = quota
-      run.equals('used and remaining', limit === null ? remaining : used + (remaining ?? Number.NaN), limit)
-    },
-  ),
+  probe.partly(1, 'quota', 'Used and remaining calls in the quota of the metrics are the limit.', async (run) => {
+    const { quota } = await metrics(run)
+    run.holds(membersOrNone(quota) === quota, 'an object in quota', quota)
+    const { limit, used, remaining } = quota
+    run.equals('used and remaining', limit === null ? remaining : used + (remaining ?? Number.NaN), limit)
+  }),
   issuingTwo(2, 'updates', 'The metrics count the updates of a bot.', async (run) => {
     const { length } = await waiting(run, 1)
     const create = (it: ProbeContext) => waiting(it, length + 1)

@@ -145,18 +145,13 @@ export const polling = [
     run.needsRefusal(await poll(run, { offset: FAR * FAR, allowed_updates: ['message'] }))
     run.equals('allowed_updates', await settings(), before)
   }),
-  terminating(
-    3,
-    'refused-poll-ends-an-older-one',
-    'A poll that is refused for its offset ends an older poll.',
-    async (run) => {
-      await quiet(run)
-      const older = await during(run, {}, async () => {
-        run.needsRefusal(await poll(run, { offset: FAR * FAR }))
-      })
-      run.refuses(older, 409)
-    },
-  ),
+  terminating(3, 'refused-poll-ends-an-older-one', 'A poll refused for its offset ends an older poll.', async (run) => {
+    await quiet(run)
+    const older = await during(run, {}, async () => {
+      run.needsRefusal(await poll(run, { offset: FAR * FAR }))
+    })
+    run.refuses(older, 409)
+  }),
   webhookProbe.partly(1, 'webhook-active', 'A poll of a bot with a webhook is 409 WEBHOOK_ACTIVE.', async (run) => {
     await whileWebhook(run, async () => run.refuses(await poll(run), 409, 'WEBHOOK_ACTIVE'))
   }),

@@ -105,18 +105,13 @@ export const updates = [
     const sorted = [...ids].sort((a, b) => a - b)
     run.equals('ids in their order', sorted, expected)
   }),
-  issuingTwo(
-    1,
-    'ids-are-not-used-twice',
-    'An update gets a greater id than all updates before, confirmed ones too.',
-    async (run) => {
-      const before = (await waiting(run, 1)).map(({ update_id }) => update_id)
-      const last = Math.max(...before)
-      run.needs(await poll(run, { offset: last + 1 }), 'confirmed updates')
-      const [next] = await waiting(run, 1)
-      run.holds((next?.update_id ?? 0) > last, `an id above ${last}`, next?.update_id)
-    },
-  ),
+  issuingTwo(1, 'ids-are-not-used-twice', "An update's id is above all before, even confirmed ones.", async (run) => {
+    const before = (await waiting(run, 1)).map(({ update_id }) => update_id)
+    const last = Math.max(...before)
+    run.needs(await poll(run, { offset: last + 1 }), 'confirmed updates')
+    const [next] = await waiting(run, 1)
+    run.holds((next?.update_id ?? 0) > last, `an id above ${last}`, next?.update_id)
+  }),
 ]
 
 /** Matches the part of a response with the updates. */

@@ -195,21 +195,16 @@ export const applications = [
   probe(4, 'unlinked-bot', 'The record of an application does not list a bot that was unlinked.', async (run) => {
     await whileUnlinked(run, async () => run.equals('linkedBots', (await current(run)).linkedBots, []))
   }),
-  probe.specified(
-    1,
-    'unlink-keeps',
-    'Unlinking a bot keeps the application, its templates and its tokens.',
-    async (run) => {
-      const { token } = await fullToken(run)
-      const as = { credential: token }
-      const before = run.needs(await run.call(templates.list, {}, { as }), 'an application that may call')
-      await whileUnlinked(run, async () => {
-        const after = run.accepts(await run.call(templates.list, {}, { as }))
-        run.equals('number of templates', after.pagination.total, before.pagination.total)
-        run.equals('status of the application', (await current(run)).status, 'active')
-      })
-    },
-  ),
+  probe.specified(1, 'unlink-keeps', 'Unlinking a bot keeps the application, templates and tokens.', async (run) => {
+    const { token } = await fullToken(run)
+    const as = { credential: token }
+    const before = run.needs(await run.call(templates.list, {}, { as }), 'an application that may call')
+    await whileUnlinked(run, async () => {
+      const after = run.accepts(await run.call(templates.list, {}, { as }))
+      run.equals('number of templates', after.pagination.total, before.pagination.total)
+      run.equals('status of the application', (await current(run)).status, 'active')
+    })
+  }),
   issuing.specified(1, 'unlink-keeps-vouchers', 'Unlinking a bot keeps vouchers of the application.', async (run) => {
     const { as, issued } = await applicationVoucher(run)
     const input = { credential: credentialOf(run, issued) }

@@ -115,26 +115,16 @@ export const bodies = [
     run.succeeds(response)
     run.equals('reason', reason, last.reason)
   }),
-  plainRead(
-    5,
-    'no-store',
-    'Every response has Cache-Control: no-store: a success, a refusal and one for an unknown path.',
-    async (run) => {
-      const unknownPath = { method: 'GET', path: '/api/v1/open-platform/conform', headers: {} }
-      const responses = [await run.call(templates.list, {}), await anonymousRead(run), await run.send(unknownPath)]
-      const values = responses.map(({ headers }) => headers['cache-control'])
-      run.equals('Cache-Control', values, Array(3).fill('no-store'))
-    },
-  ),
-  plainRead(
-    5,
-    'malformed-escape',
-    'A malformed percent escape in a path is text: an id with it is refused as an unknown one.',
-    async (run) => {
-      const pathOf = (id: string) => vouchers.redemption.path.replace(':redemptionId', id)
-      const read = (id: string) => run.send({ method: 'GET', path: pathOf(id), as: 'token', headers: {} })
-      run.needsRefusal(await read(UNKNOWN_REDEMPTION), 404)
-      run.refuses(await read('conform%zz'), 404)
-    },
-  ),
+  plainRead(5, 'no-store', 'Every success, refusal and unknown path has Cache-Control: no-store.', async (run) => {
+    const unknownPath = { method: 'GET', path: '/api/v1/open-platform/conform', headers: {} }
+    const responses = [await run.call(templates.list, {}), await anonymousRead(run), await run.send(unknownPath)]
+    const values = responses.map(({ headers }) => headers['cache-control'])
+    run.equals('Cache-Control', values, Array(3).fill('no-store'))
+  }),
+  plainRead(5, 'malformed-escape', 'An id with a malformed percent escape is refused as unknown.', async (run) => {
+    const pathOf = (id: string) => vouchers.redemption.path.replace(':redemptionId', id)
+    const read = (id: string) => run.send({ method: 'GET', path: pathOf(id), as: 'token', headers: {} })
+    run.needsRefusal(await read(UNKNOWN_REDEMPTION), 404)
+    run.refuses(await read('conform%zz'), 404)
+  }),
 ]

@@ -41,18 +41,13 @@ export const connections = [
     const { isClosed } = await run.wire.raw(NOT_HTTP)
     run.holds(isClosed, 'a closed connection', 'an open connection')
   }),
-  anonymous(
-    2,
-    'refusal-after-responses',
-    'The response to a request comes before the refusal of bytes that are not HTTP.',
-    async (run) => {
-      const { status } = await anonymousRead(run)
-      const [refusal] = statusesOf(await run.wire.raw(NOT_HTTP))
-      if (refusal === undefined || refusal === status)
-        return run.notApplicable('Needs a refusal of bytes that are not HTTP.')
-      hasStatuses(run, await run.wire.raw(`${getOf(run, list.path)}${NOT_HTTP}`), [status, refusal])
-    },
-  ),
+  anonymous(2, 'refusal-after-responses', 'Bytes other than HTTP are refused after earlier responses.', async (run) => {
+    const { status } = await anonymousRead(run)
+    const [refusal] = statusesOf(await run.wire.raw(NOT_HTTP))
+    if (refusal === undefined || refusal === status)
+      return run.notApplicable('Needs a refusal of bytes that are not HTTP.')
+    hasStatuses(run, await run.wire.raw(`${getOf(run, list.path)}${NOT_HTTP}`), [status, refusal])
+  }),
   anonymous(2, 'headers-too-large', 'A request with headers of 256 KiB is refused with 413.', async (run) => {
     const reply = await run.wire.raw(getOf(run, list.path, { 'x-conform': 'a'.repeat(256 * 1024) }))
     hasStatuses(run, reply, [413])

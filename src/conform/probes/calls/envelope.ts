@@ -71,18 +71,13 @@ export const envelope = [
     const isThere = success === false && [code, message, requestId].every(isText) && typeof retryable === 'boolean'
     run.holds(isThere, 'success: false, code, message, retryable and requestId', response.text)
   }),
-  reading(
-    3,
-    'request-id-header',
-    'The header X-Request-Id repeats the requestId of a success and of a failure.',
-    async (run) => {
-      for (const response of [await listed(run), await anonymousRead(run)]) {
-        const { requestId } = membersOrNone(response.json)
-        if (!isText(requestId)) run.notApplicable('Needs a requestId.')
-        run.equals('X-Request-Id', response.headers['x-request-id'], requestId)
-      }
-    },
-  ),
+  reading(3, 'request-id-header', 'X-Request-Id repeats the requestId of a success and of a failure.', async (run) => {
+    for (const response of [await listed(run), await anonymousRead(run)]) {
+      const { requestId } = membersOrNone(response.json)
+      if (!isText(requestId)) run.notApplicable('Needs a requestId.')
+      run.equals('X-Request-Id', response.headers['x-request-id'], requestId)
+    }
+  }),
   probe(4, 'data-of-a-template', 'The data of a create call is the template itself.', async (run) => {
     const response = needsSuccess(run, await createdTemplate(run))
     const { id, externalTemplateId } = membersOrNone(response.data)

@@ -21,20 +21,15 @@ const twoTemplates = (run: ProbeContext) =>
   })
 
 export const lists = [
-  reading(
-    2,
-    'pagination',
-    'A list has items and pagination: page 1 and limit 20 unless the call names others.',
-    async (run) => {
-      const response = await run.send({ method: 'GET', path: list.path, as: 'token', headers: {} })
-      const { items, pagination } = membersOrNone(run.needs(response, 'a list'))
-      if (!Array.isArray(items)) return run.holds(false, 'items and pagination', response.data)
-      const { page, limit, total, pages } = membersOrNone(pagination)
-      run.equals('page and limit', [page, limit], [1, 20])
-      run.equals('number of items', items.length, Math.min(20, Number(total)))
-      run.equals('number of pages', pages, Math.ceil(Number(total) / 20))
-    },
-  ),
+  reading(2, 'pagination', 'A list has items and pagination, by default page 1 and limit 20.', async (run) => {
+    const response = await run.send({ method: 'GET', path: list.path, as: 'token', headers: {} })
+    const { items, pagination } = membersOrNone(run.needs(response, 'a list'))
+    if (!Array.isArray(items)) return run.holds(false, 'items and pagination', response.data)
+    const { page, limit, total, pages } = membersOrNone(pagination)
+    run.equals('page and limit', [page, limit], [1, 20])
+    run.equals('number of items', items.length, Math.min(20, Number(total)))
+    run.equals('number of pages', pages, Math.ceil(Number(total) / 20))
+  }),
   ...[0, 101].map((limit) =>
     reading(2, `limit-of-${limit}`, `A list with the limit ${limit} is refused with 400.`, async (run) =>
       run.refuses(await run.call(list, { limit }), 400),
@@ -102,18 +97,13 @@ export const lists = [
     const others = items.map(({ status }) => status).filter((one) => one !== 'active')
     run.equals('statuses that are not active', others, [])
   }),
-  probe(
-    2,
-    'external-id-filter',
-    'A list of templates with an external_template_id has only the templates with that id.',
-    async (run) => {
-      const [{ externalTemplateId: external_template_id }] = await twoTemplates(run)
-      if (typeof external_template_id !== 'string') run.notApplicable('Needs a template with an externalTemplateId.')
-      const { items } = run.needs(await run.call(list, { external_template_id }), 'a list with a filter')
-      const found = items.map(({ externalTemplateId }) => externalTemplateId)
-      run.equals('external ids', found, [external_template_id])
-    },
-  ),
+  probe(2, 'external-id-filter', 'A list by external_template_id has only templates with that id.', async (run) => {
+    const [{ externalTemplateId: external_template_id }] = await twoTemplates(run)
+    if (typeof external_template_id !== 'string') run.notApplicable('Needs a template with an externalTemplateId.')
+    const { items } = run.needs(await run.call(list, { external_template_id }), 'a list with a filter')
+    const found = items.map(({ externalTemplateId }) => externalTemplateId)
+    run.equals('external ids', found, [external_template_id])
+  }),
   probe.with({ needs: ['jwt'] })(4, 'revoked-tokens', 'A list of tokens contains revoked tokens.', async (run) => {
     const { id: appId } = await application(run)
     const { id: tokenId } = await applicationToken(run, appId, ['vouchers:verify'])

@@ -55,22 +55,17 @@ export const orderOfObjects = [
   }),
   probe
     .with({ needs: ['token', 'jwt', 'template'], kind: 'tenant' })
-    .partly(
-      4,
-      'object-of-another-tenant',
-      'A call with a redemption of another application gets the response for an unknown redemption.',
-      async (run) => {
-        const { id } = run.needs((await redeemed(run)).response, 'a redemption')
-        const { reading: credential } = await tokensOfRun(run)
-        const bodies = []
-        for (const redemptionId of [id, UNKNOWN_REDEMPTION]) {
-          const response = await run.call(vouchers.redemption, { redemptionId }, { as: { credential } })
-          run.needsRefusal(response, 404)
-          bodies.push({ ...membersOrNone(response.json), requestId: undefined })
-        }
-        run.holds(isDeepStrictEqual(bodies[0], bodies[1]), 'the body for an unknown one', bodies[0], 'decided')
-      },
-    ),
+    .partly(4, 'object-of-another-tenant', "Another application's redemption is refused as unknown.", async (run) => {
+      const { id } = run.needs((await redeemed(run)).response, 'a redemption')
+      const { reading: credential } = await tokensOfRun(run)
+      const bodies = []
+      for (const redemptionId of [id, UNKNOWN_REDEMPTION]) {
+        const response = await run.call(vouchers.redemption, { redemptionId }, { as: { credential } })
+        run.needsRefusal(response, 404)
+        bodies.push({ ...membersOrNone(response.json), requestId: undefined })
+      }
+      run.holds(isDeepStrictEqual(bodies[0], bodies[1]), 'the body for an unknown one', bodies[0], 'decided')
+    }),
   probe(
     4,
     'redeemed-before-recipient',
@@ -96,18 +91,13 @@ export const orderOfObjects = [
     'The verification of an expired voucher for another recipient says that it has expired.',
     async (it) => reasonIsFirst(it, (await ended(it)).unused),
   ),
-  ending(
-    4,
-    'redeemed-before-expired',
-    'The verification of a voucher that was redeemed and has expired says that it is redeemed.',
-    async (run) => {
-      const { voucher: one, response } = await redeemed(run)
-      run.needs(response, 'a redemption')
-      const { used, unused } = await ended(run)
-      const reason = await reasonOf(run, one, one.recipientUserId)
-      const expired = await reasonOf(run, unused, unused.recipientUserId)
-      if (reason === null || expired === null) run.notApplicable('Needs a redeemed and an expired voucher.')
-      run.equals('reason', await reasonOf(run, used, used.recipientUserId), reason)
-    },
-  ),
+  ending(4, 'redeemed-before-expired', 'A redeemed voucher that has expired is reported as redeemed.', async (run) => {
+    const { voucher: one, response } = await redeemed(run)
+    run.needs(response, 'a redemption')
+    const { used, unused } = await ended(run)
+    const reason = await reasonOf(run, one, one.recipientUserId)
+    const expired = await reasonOf(run, unused, unused.recipientUserId)
+    if (reason === null || expired === null) run.notApplicable('Needs a redeemed and an expired voucher.')
+    run.equals('reason', await reasonOf(run, used, used.recipientUserId), reason)
+  }),
 ]

@@ -80,15 +80,10 @@ async function needsOff(run: ProbeContext): Promise<void> {
 }
 
 export const encryptedTransport = [
-  transportRead.specified(
-    1,
-    'suite',
-    `Bootstrap names version ${PROTOCOL_VERSION} and the suite ${SUITE}.`,
-    async (run) => {
-      const { v, suite } = membersOrNone((await readsBootstrap(run)).json)
-      run.equals('v and suite', [v, suite], [PROTOCOL_VERSION, SUITE])
-    },
-  ),
+  transportRead.specified(1, 'suite', `Bootstrap has version ${PROTOCOL_VERSION} and suite ${SUITE}.`, async (run) => {
+    const { v, suite } = membersOrNone((await readsBootstrap(run)).json)
+    run.equals('v and suite', [v, suite], [PROTOCOL_VERSION, SUITE])
+  }),
   accountTransport(3, 'console-call', 'A console call can be made through the encrypted transport.', async (run) => {
     const { path } = contract.apps.list
     const headers = { accept: 'application/json', authorization: `Bearer ${run.resources.credential('jwt')}` }
@@ -112,16 +107,11 @@ export const bootstrapAndSession = [
     const fits = Number.isSafeInteger(serverTime) && Number(serverTime) >= MILLISECONDS_MIN
     run.holds(fits, 'milliseconds since 1970', serverTime)
   }),
-  reading(
-    4,
-    'kid',
-    'kid of bootstrap is the first 16 characters of the base64url SHA-256 of serverPublicKey.',
-    async (run) => {
-      const { kid, serverPublicKey } = membersOrNone((await readsBootstrap(run)).json)
-      const point = decodePublicKey(String(serverPublicKey)) ?? run.notApplicable('Needs a public key.')
-      run.equals('kid', kid, kidOf(point))
-    },
-  ),
+  reading(4, 'kid', 'kid is the first 16 characters of the base64url SHA-256 of serverPublicKey.', async (run) => {
+    const { kid, serverPublicKey } = membersOrNone((await readsBootstrap(run)).json)
+    const point = decodePublicKey(String(serverPublicKey)) ?? run.notApplicable('Needs a public key.')
+    run.equals('kid', kid, kidOf(point))
+  }),
   probe.partly(2, 'session', 'A session call with clientPublicKey returns sid, salt and brand.', async (run) => {
     const { response, members } = await opened(run)
     acceptsSession(run, response)
@@ -158,30 +148,20 @@ export const bootstrapAndSession = [
     const { kid } = await session(run)
     acceptsSession(run, await callSession(run, { ...newKey(), kid, v: PROTOCOL_VERSION, suite: SUITE }))
   }),
-  probe.specified(
-    1,
-    'request-keys',
-    'A call encrypted with the key and additional data of the specification is accepted.',
-    async (run) => {
-      const fresh = await unconfirmedSession(run)
-      const { status, code = '' } = await dispatch(run, fresh, sealed(fresh, anyCall(run)))
-      if (otherReasons.includes(code))
-        run.notApplicable(`Needs an envelope that is refused for no other reason: ${code}.`)
-      run.holds(status < 400, 'status 200', `status ${status} ${code}`)
-    },
-  ),
-  probe.specified(
-    1,
-    'response-keys',
-    'A response is encrypted with the key and additional data of the specification.',
-    async (run) => {
-      const fresh = await unconfirmedSession(run)
-      const envelope = sealed(fresh, anyCall(run))
-      const outer = await dispatch(run, fresh, envelope)
-      if (outer.status >= 400) run.notApplicable(`Needs an accepted call: ${outer.status} ${outer.code ?? ''}.`)
-      run.holds(innerOf(outer, envelope, fresh) !== undefined, 'a response that decrypts', 'one that does not')
-    },
-  ),
+  probe.specified(1, 'request-keys', 'A call with the specified key and additional data is accepted.', async (run) => {
+    const fresh = await unconfirmedSession(run)
+    const { status, code = '' } = await dispatch(run, fresh, sealed(fresh, anyCall(run)))
+    if (otherReasons.includes(code))
+      run.notApplicable(`Needs an envelope that is refused for no other reason: ${code}.`)
+    run.holds(status < 400, 'status 200', `status ${status} ${code}`)
+  }),
+  probe.specified(1, 'response-keys', 'A response uses the specified key and additional data.', async (run) => {
+    const fresh = await unconfirmedSession(run)
+    const envelope = sealed(fresh, anyCall(run))
+    const outer = await dispatch(run, fresh, envelope)
+    if (outer.status >= 400) run.notApplicable(`Needs an accepted call: ${outer.status} ${outer.code ?? ''}.`)
+    run.holds(innerOf(outer, envelope, fresh) !== undefined, 'a response that decrypts', 'one that does not')
+  }),
   probe.specified(3, 'leading-zeros', 'A shared secret that begins with a zero byte keeps it.', async (run) => {
     await session(run)
     const keyPair = leadingZeroPair((await bootstrap(run)).serverPublicKey)

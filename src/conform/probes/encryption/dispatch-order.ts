@@ -191,20 +191,15 @@ export const dispatchOrder: readonly Probe[] = [
       },
     ),
   ),
-  probe.specified(
-    1,
-    'encrypted-refusal',
-    'A refusal of the call itself is encrypted, with the outer status 200.',
-    async (run) => {
-      const through = await session(run)
-      const envelope = sealed(through, anyCall(run, { headers: { accept: 'application/json' } }))
-      const outer = await dispatch(run, through, envelope)
-      const inner = innerOf(outer, envelope, through)
-      const what = inner === undefined ? 'in plain text' : said(inner)
-      const isInside = outer.status === 200 && inner !== undefined
-      run.holds(isInside, 'outer status 200, encrypted', `outer status ${outer.status}, ${what}`)
-    },
-  ),
+  probe.specified(1, 'encrypted-refusal', 'A refusal of the call is encrypted, with outer status 200.', async (run) => {
+    const through = await session(run)
+    const envelope = sealed(through, anyCall(run, { headers: { accept: 'application/json' } }))
+    const outer = await dispatch(run, through, envelope)
+    const inner = innerOf(outer, envelope, through)
+    const what = inner === undefined ? 'in plain text' : said(inner)
+    const isInside = outer.status === 200 && inner !== undefined
+    run.holds(isInside, 'outer status 200, encrypted', `outer status ${outer.status}, ${what}`)
+  }),
   probe(4, 'mark-after-tag', 'An envelope whose tag does not match does not use up its rid.', async (run) => {
     const through = await session(run)
     const envelope = sealed(through, anyCall(run))

@@ -117,20 +117,15 @@ export async function replay(run: ProbeContext, through: Awaited<ReturnType<type
 const CALLS_BETWEEN = 40
 
 export const replayMarks = [
-  marks.specified(
-    1,
-    'after-other-calls',
-    `An envelope is refused after ${CALLS_BETWEEN} other calls of its session too.`,
-    async (run) => {
-      const through = await session(run)
-      run.needsRefusal(await replay(run, through))
-      const old = sealed(through, anyCall(run))
-      for (let call = 0; call <= CALLS_BETWEEN; call += 1) {
-        const { status } = await dispatch(run, through, call === 0 ? old : sealed(through, anyCall(run)))
-        if (status >= 400) run.notApplicable(`Needs accepted calls: ${status}.`)
-      }
-      const { status } = await dispatch(run, through, old)
-      run.holds(status >= 400 && status <= 499, 'a refusal of the replay', `status ${status}`)
-    },
-  ),
+  marks.specified(1, 'after-other-calls', `An envelope is refused ${CALLS_BETWEEN} calls later too.`, async (run) => {
+    const through = await session(run)
+    run.needsRefusal(await replay(run, through))
+    const old = sealed(through, anyCall(run))
+    for (let call = 0; call <= CALLS_BETWEEN; call += 1) {
+      const { status } = await dispatch(run, through, call === 0 ? old : sealed(through, anyCall(run)))
+      if (status >= 400) run.notApplicable(`Needs accepted calls: ${status}.`)
+    }
+    const { status } = await dispatch(run, through, old)
+    run.holds(status >= 400 && status <= 499, 'a refusal of the replay', `status ${status}`)
+  }),
 ]

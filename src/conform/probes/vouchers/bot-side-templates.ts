@@ -92,16 +92,11 @@ export const botSideTemplates = [
         run.equals('types', types, ['string', 'string', 'string', 'string', 'number', 'number'])
       },
     ),
-  userProbe.specified(
-    1,
-    'draft-of-the-application',
-    'A draft of a linked bot belongs to its application.',
-    async (run) => {
-      await draftOfLinkedApplication(run)
-      const created = run.needs(await createByBot(run, templateInput(run)), 'a template of a bot')
-      run.equals("ids in the application's list", await listed(run, created.externalTemplateId), [created.id])
-    },
-  ),
+  userProbe.specified(1, 'draft-of-the-application', 'The application of a linked bot has its drafts.', async (run) => {
+    await draftOfLinkedApplication(run)
+    const created = run.needs(await createByBot(run, templateInput(run)), 'a template of a bot')
+    run.equals("ids in the application's list", await listed(run, created.externalTemplateId), [created.id])
+  }),
   userProbe(3, 'list-of-a-linked-bot', 'A linked bot lists the templates of its application.', async (run) => {
     const { id, externalTemplateId } = await draftOfLinkedApplication(run)
     run.equals("ids in the bot's list", await listedByBot(run, botIdOf(run), externalTemplateId), [id])
@@ -114,39 +109,24 @@ export const botSideTemplates = [
     const { botId, free } = await draftsOfBot(run)
     run.succeeds(await submitByBot(run, botId, free.id))
   }),
-  tokenIssuing(
-    2,
-    'no-issue-without-a-link',
-    'Nobody can issue from a template of a bot without a link.',
-    async (run) => {
-      const { free } = await draftsOfBot(run)
-      const { status } = await tryIssue(run, { template_id: free.id })
-      run.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
-    },
-  ),
+  tokenIssuing(2, 'no-issue-without-a-link', 'Nobody can issue from a template of an unlinked bot.', async (run) => {
+    const { free } = await draftsOfBot(run)
+    const { status } = await tryIssue(run, { template_id: free.id })
+    run.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
+  }),
   probe(2, 'link', 'A link gives the templates of the bot to the application.', async (run) => {
     const { free } = await linkedBot(run)
     run.equals("ids in the application's list", await listOfApplication(run), [free.id])
   }),
-  probe(
-    2,
-    'used-id-while-linked',
-    'A template of the bot whose external id the application already uses is hidden until the link ends.',
-    async (run) => {
-      const { taken } = await linkedBot(run)
-      const ids = await listWhileLinked(run)
-      run.holds(!ids.includes(taken.id), 'a list without the template of the bot', ids)
-    },
-  ),
-  probe(
-    2,
-    'used-id-after-the-link',
-    'A template of the bot that the link has hidden stays with the bot.',
-    async (run) => {
-      const { botId, taken } = await unlinkedBot(run)
-      run.equals("ids in the bot's list", await listedByBot(run, botId, taken.externalTemplateId), [taken.id])
-    },
-  ),
+  probe(2, 'used-id-while-linked', "A bot's template with a used external id is hidden while linked.", async (run) => {
+    const { taken } = await linkedBot(run)
+    const ids = await listWhileLinked(run)
+    run.holds(!ids.includes(taken.id), 'a list without the template of the bot', ids)
+  }),
+  probe(2, 'used-id-after-the-link', 'A template that the link has hidden stays with the bot.', async (run) => {
+    const { botId, taken } = await unlinkedBot(run)
+    run.equals("ids in the bot's list", await listedByBot(run, botId, taken.externalTemplateId), [taken.id])
+  }),
   probe.with({ needs: ['token', 'jwt'] })(
     2,
     'later-link',

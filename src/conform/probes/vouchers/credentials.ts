@@ -58,20 +58,15 @@ const failsCheck = (name: string, title: string, type: CredentialType, value: st
   )
 
 export const credentials = [
-  probe(
-    4,
-    'in-the-issue',
-    'The data of an issue has credentials: a list of objects with type and value.',
-    async (run) => {
-      const { data, status } = (await issueCall(run)).response
-      if (status > 299) run.notApplicable('Needs an issued voucher.')
-      const list: readonly unknown[] = Array.isArray(data.credentials) ? data.credentials : []
-      const isCredential = ({ type, value }: Members) =>
-        (type === 'redeem_code' || type === 'qr_token') && typeof value === 'string' && value !== ''
-      const isComplete = list.length > 0 && list.map(membersOrNone).every(isCredential)
-      run.holds(isComplete, 'a list of redeem_code and qr_token, each with a value', data?.credentials)
-    },
-  ),
+  probe(4, 'in-the-issue', "An issue's data has credentials: a list of objects with type and value.", async (run) => {
+    const { data, status } = (await issueCall(run)).response
+    if (status > 299) run.notApplicable('Needs an issued voucher.')
+    const list: readonly unknown[] = Array.isArray(data.credentials) ? data.credentials : []
+    const isCredential = ({ type, value }: Members) =>
+      (type === 'redeem_code' || type === 'qr_token') && typeof value === 'string' && value !== ''
+    const isComplete = list.length > 0 && list.map(membersOrNone).every(isCredential)
+    run.holds(isComplete, 'a list of redeem_code and qr_token, each with a value', data?.credentials)
+  }),
   probe(4, 'only-in-the-issue', 'No other response contains a credential of the voucher.', async (run) => {
     const { voucher: one, input, response } = await redeemCall(run)
     const { id } = run.needs(response, 'a redemption')
@@ -132,17 +127,12 @@ export const credentials = [
     { letter: 'I', digit: '1' },
     { letter: 'L', digit: '1' },
   ].map(({ letter, digit }) =>
-    tokenRead(
-      3,
-      `letter-${letter.toLowerCase()}`,
-      `The letter ${letter} in a redeem code is read as ${digit}.`,
-      async (run) => {
-        const asIssued = run.needsRefusal(await check(run, 'redeem_code', UNKNOWN_CODE), 404)
-        const typed = await check(run, 'redeem_code', UNKNOWN_CODE.replaceAll(digit, letter))
-        run.refuses(typed, 404, asIssued.code)
-        run.equals('credential_check', typed.details.credential_check, asIssued.details.credential_check)
-      },
-    ),
+    tokenRead(3, `letter-${letter.toLowerCase()}`, `${letter} in a redeem code is read as ${digit}.`, async (run) => {
+      const asIssued = run.needsRefusal(await check(run, 'redeem_code', UNKNOWN_CODE), 404)
+      const typed = await check(run, 'redeem_code', UNKNOWN_CODE.replaceAll(digit, letter))
+      run.refuses(typed, 404, asIssued.code)
+      run.equals('credential_check', typed.details.credential_check, asIssued.details.credential_check)
+    }),
   ),
   probe(3, 'qr-white-space', 'White space around a QR token is removed.', async (run) => {
     const token = await valueOf(run, 'qr_token')
@@ -181,13 +171,8 @@ export const credentials = [
     'qr_token',
     withWrongSymbol(UNKNOWN_QR_TOKEN, 8),
   ),
-  tokenRead(
-    5,
-    'passed-check',
-    'An unknown code with the right check symbol has no detail credential_check.',
-    async (run) => {
-      const { details } = run.needsRefusal(await check(run, 'redeem_code', UNKNOWN_CODE), 404)
-      run.holds(details.credential_check !== 'failed', 'no credential_check: failed', details)
-    },
-  ),
+  tokenRead(5, 'passed-check', 'An unknown code with the right check symbol has no credential_check.', async (run) => {
+    const { details } = run.needsRefusal(await check(run, 'redeem_code', UNKNOWN_CODE), 404)
+    run.holds(details.credential_check !== 'failed', 'no credential_check: failed', details)
+  }),
 ]

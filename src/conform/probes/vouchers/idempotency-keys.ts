@@ -66,25 +66,15 @@ export const idempotencyKeys = [
   issuing(2, 'issue-without-a-key', 'An issue without Idempotency-Key is 400 IDEMPOTENCY_KEY_REQUIRED.', async (it) =>
     it.refuses(await tryIssue(it, {}, { key: null }), 400, 'IDEMPOTENCY_KEY_REQUIRED'),
   ),
-  issuing(
-    2,
-    'redeem-without-a-key',
-    'A redemption without Idempotency-Key is 400 IDEMPOTENCY_KEY_REQUIRED.',
-    async (run) => {
-      const credential = credentialOf(run, await voucher(run))
-      run.refuses(await run.call(redeem, { credential }, { key: null }), 400, 'IDEMPOTENCY_KEY_REQUIRED')
-    },
-  ),
-  issuing(
-    2,
-    'reverse-without-a-key',
-    'A reversal without Idempotency-Key is 400 IDEMPOTENCY_KEY_REQUIRED.',
-    async (run) => {
-      const { redemption: first } = await newRedemption(run)
-      const response = await reverse(run, first.id, null)
-      run.refuses(response, 400, 'IDEMPOTENCY_KEY_REQUIRED')
-    },
-  ),
+  issuing(2, 'redeem-without-a-key', 'A redemption without a key is 400 IDEMPOTENCY_KEY_REQUIRED.', async (run) => {
+    const credential = credentialOf(run, await voucher(run))
+    run.refuses(await run.call(redeem, { credential }, { key: null }), 400, 'IDEMPOTENCY_KEY_REQUIRED')
+  }),
+  issuing(2, 'reverse-without-a-key', 'A reversal without a key is 400 IDEMPOTENCY_KEY_REQUIRED.', async (run) => {
+    const { redemption: first } = await newRedemption(run)
+    const response = await reverse(run, first.id, null)
+    run.refuses(response, 400, 'IDEMPOTENCY_KEY_REQUIRED')
+  }),
   probe.with({ needs: ['bot', 'chat', 'template'], vouchers: 2 })(
     2,
     'bot-issue-with-a-key',
@@ -135,16 +125,11 @@ export const idempotencyKeys = [
     const { id } = membersOrNone(response.data)
     run.holds(id !== first.id, 'no replay under another key', 'the redemption under the key in lower case')
   }),
-  issuing.partly(
-    1,
-    'other-operation',
-    'A key of a redemption is 409 IDEMPOTENCY_KEY_REUSED for an issue.',
-    async (run) => {
-      await redeemed(run)
-      const { key } = await redeemCall(run)
-      run.refuses(await tryIssue(run, {}, { key }), 409, 'IDEMPOTENCY_KEY_REUSED')
-    },
-  ),
+  issuing.partly(1, 'other-operation', 'A redemption key is 409 IDEMPOTENCY_KEY_REUSED for an issue.', async (run) => {
+    await redeemed(run)
+    const { key } = await redeemCall(run)
+    run.refuses(await tryIssue(run, {}, { key }), 409, 'IDEMPOTENCY_KEY_REUSED')
+  }),
   tenantProbe(3, 'other-application', 'Another application can use the same key.', async (run) => {
     const { id: appId } = await application(run)
     const { token } = await applicationToken(run, appId, scopes)
@@ -159,41 +144,31 @@ export const idempotencyKeys = [
     const response = await run.call(redeem, { ...input, reference: 'other' }, { key })
     run.refuses(response, 409, 'IDEMPOTENCY_KEY_REUSED')
   }),
-  issuingTwo.partly(
-    1,
-    'other-path',
-    'A key of a reversal is 409 IDEMPOTENCY_KEY_REUSED for the reversal of another redemption.',
-    async (run) => {
-      const { redemption: first } = await newRedemption(run)
-      const { redemption: second } = await newRedemption(run)
-      const key = run.resources.name()
-      run.needs(await reverse(run, first.id, key), 'a reversal')
-      const response = await reverse(run, second.id, key)
-      run.refuses(response, 409, 'IDEMPOTENCY_KEY_REUSED')
-    },
-  ),
+  issuingTwo.partly(1, 'other-path', 'A reversal key is 409 IDEMPOTENCY_KEY_REUSED for another one.', async (run) => {
+    const { redemption: first } = await newRedemption(run)
+    const { redemption: second } = await newRedemption(run)
+    const key = run.resources.name()
+    run.needs(await reverse(run, first.id, key), 'a reversal')
+    const response = await reverse(run, second.id, key)
+    run.refuses(response, 409, 'IDEMPOTENCY_KEY_REUSED')
+  }),
   probe(3, 'members-in-another-order', 'A body with the members in another order is the same request.', async (run) => {
     const { id } = await redeemed(run)
     const { type, value } = credentialOf(run, (await redeemCall(run)).voucher)
     const body = JSON.stringify({ credential: { value, type } })
     repeats(run, await run.send({ ...(await redeemRequest(run, body)), as: 'token' }), id)
   }),
-  probe(
-    3,
-    'strings-by-value',
-    'A body with white space and escapes of the same strings is the same request.',
-    async (run) => {
-      const { id } = await redeemed(run)
-      const { type, value } = credentialOf(run, (await redeemCall(run)).voucher)
-      const last = value
-        .charCodeAt(value.length - 1)
-        .toString(16)
-        .padStart(4, '0')
-      const escaped = `${value.slice(0, -1)}\\u${last}`
-      const body = ` { "credential" : { "type" : "${type}", "value" : "${escaped}" } } `
-      repeats(run, await run.send({ ...(await redeemRequest(run, body)), as: 'token' }), id)
-    },
-  ),
+  probe(3, 'strings-by-value', 'A body with white space and escaped strings is the same request.', async (run) => {
+    const { id } = await redeemed(run)
+    const { type, value } = credentialOf(run, (await redeemCall(run)).voucher)
+    const last = value
+      .charCodeAt(value.length - 1)
+      .toString(16)
+      .padStart(4, '0')
+    const escaped = `${value.slice(0, -1)}\\u${last}`
+    const body = ` { "credential" : { "type" : "${type}", "value" : "${escaped}" } } `
+    repeats(run, await run.send({ ...(await redeemRequest(run, body)), as: 'token' }), id)
+  }),
   probe.with({ needs: [...needs, 'secure'] })(
     3,
     'encrypted-call',
@@ -220,49 +195,34 @@ export const idempotencyKeys = [
       if (failed !== undefined) run.refuses(failed, 409, 'IDEMPOTENCY_KEY_REUSED')
     },
   ),
-  issuing(
-    4,
-    'after-a-refusal',
-    'A key of a refused redemption can be used again with a corrected body.',
-    async (run) => {
-      const credential = credentialOf(run, await voucher(run))
-      const key = run.resources.name()
-      const refused = await run.call(redeem, { credential, recipient_user_id: run.resources.name() }, { key })
-      run.holds(refused.status > 299, 'a refusal for another recipient', `status ${refused.status}`)
-      run.succeeds(await run.call(redeem, { credential }, { key }))
-    },
-  ),
-  issuing(
-    4,
-    'refusal-of-the-same-body',
-    'A refused redemption can be repeated under its key after the cause of the refusal has gone.',
-    async (run) => {
-      const { input, redemption: first } = await newRedemption(run)
-      const key = run.resources.name()
-      run.needsRefusal(await run.call(redeem, input, { key }))
-      run.needs(await reverse(run, first.id), 'a reversal')
-      const again = await run.call(redeem, input, { key })
-      const { last } = run.wire
-      if (!again.isSuccess) run.needs(await run.call(redeem, input), 'a voucher that can be redeemed after a reversal')
-      run.wire.last = last
-      run.succeeds(again)
-    },
-  ),
-  issuing.partly(
-    1,
-    'late-retry',
-    'A retry of a redemption after its reversal returns the first response and does not redeem again.',
-    async (run) => {
-      const { voucher: one, input, key, redemption: first } = await newRedemption(run)
-      run.needs(await reverse(run, first.id), 'a reversal')
-      const before = run.needs(await verifyVoucher(run, one), 'a verification')
-      const { fault, data, status } = await run.call(redeem, input, { key })
-      const after = run.needs(await verifyVoucher(run, one), 'a verification')
-      run.equals('voucher', after.voucher, before.voucher)
-      const isFirst = fault === undefined && isDeepStrictEqual(data, first)
-      run.holds(isFirst, 'the data of the first response', data ?? `status ${status}`, 'decided')
-    },
-  ),
+  issuing(4, 'after-a-refusal', 'A key of a refused redemption can be reused with a corrected body.', async (run) => {
+    const credential = credentialOf(run, await voucher(run))
+    const key = run.resources.name()
+    const refused = await run.call(redeem, { credential, recipient_user_id: run.resources.name() }, { key })
+    run.holds(refused.status > 299, 'a refusal for another recipient', `status ${refused.status}`)
+    run.succeeds(await run.call(redeem, { credential }, { key }))
+  }),
+  issuing(4, 'refusal-of-the-same-body', 'A key of a refused redemption works once the cause is gone.', async (run) => {
+    const { input, redemption: first } = await newRedemption(run)
+    const key = run.resources.name()
+    run.needsRefusal(await run.call(redeem, input, { key }))
+    run.needs(await reverse(run, first.id), 'a reversal')
+    const again = await run.call(redeem, input, { key })
+    const { last } = run.wire
+    if (!again.isSuccess) run.needs(await run.call(redeem, input), 'a voucher that can be redeemed after a reversal')
+    run.wire.last = last
+    run.succeeds(again)
+  }),
+  issuing.partly(1, 'late-retry', 'A retry of a reversed redemption is a replay and redeems nothing.', async (run) => {
+    const { voucher: one, input, key, redemption: first } = await newRedemption(run)
+    run.needs(await reverse(run, first.id), 'a reversal')
+    const before = run.needs(await verifyVoucher(run, one), 'a verification')
+    const { fault, data, status } = await run.call(redeem, input, { key })
+    const after = run.needs(await verifyVoucher(run, one), 'a verification')
+    run.equals('voucher', after.voucher, before.voucher)
+    const isFirst = fault === undefined && isDeepStrictEqual(data, first)
+    run.holds(isFirst, 'the data of the first response', data ?? `status ${status}`, 'decided')
+  }),
   probe(5, 'replay-status', 'A replay has the status of the first response.', async (run) => {
     const { first, response } = await replay(run)
     run.accepts(response, first.status)

@@ -47,14 +47,9 @@ export const issueProbes = [
   ),
   probe
     .with({ needs: ['token'], vouchers: 1 })
-    .specified(
-      1,
-      'exhausted-quota',
-      'An issue beyond the issue_limit of the template is refused with 409.',
-      async (run) => {
-        run.refuses(await issueBeyondLimit(run), 409)
-      },
-    ),
+    .specified(1, 'exhausted-quota', "An issue beyond the template's issue_limit is refused with 409.", async (run) => {
+      run.refuses(await issueBeyondLimit(run), 409)
+    }),
   tokenProbe.specified(1, 'quota-at-once', 'Concurrent issues beyond the issue_limit are refused.', async (run) => {
     const template_id = await activeTemplate(run, { issue_limit: 1 })
     run.equals('issues', await successesOf(() => tryIssue(run, { template_id })), 1)
@@ -112,17 +107,12 @@ export const issueProbes = [
     run.needs((await repeated(run)).response, 'a repeated issue')
     run.equals('id of the voucher', run.succeeds(await run.call(issue, input)).id, unused.id)
   }),
-  probe(
-    2,
-    'other-recipient',
-    'A repeated issue to another recipient is 409 EXTERNAL_ISSUE_ID_CONFLICT.',
-    async (run) => {
-      await issued(run)
-      const { input } = await issueCall(run)
-      const again = await run.call(issue, { ...input, recipient_user_id: run.resources.name() })
-      run.refuses(again, 409, 'EXTERNAL_ISSUE_ID_CONFLICT')
-    },
-  ),
+  probe(2, 'other-recipient', 'A repeated issue to another user is 409 EXTERNAL_ISSUE_ID_CONFLICT.', async (run) => {
+    await issued(run)
+    const { input } = await issueCall(run)
+    const again = await run.call(issue, { ...input, recipient_user_id: run.resources.name() })
+    run.refuses(again, 409, 'EXTERNAL_ISSUE_ID_CONFLICT')
+  }),
   issuing(2, 'other-template', 'An external_issue_id can be used again for another template.', async (run) => {
     const { id, externalIssueId: external_issue_id } = await issued(run)
     const { template_id } = await future(run)

@@ -55,17 +55,12 @@ export const reversal = [
     if (timeOf(run, checkedAt) < Date.parse(ends_at)) run.notApplicable('Needs a clock that goes on.')
     run.equals('status of the voucher', voucher.status, 'expired')
   }),
-  issuing(
-    3,
-    'metadata',
-    'The metadata of a reversal is merged into the metadata of the redemption and replaces equal keys.',
-    async (run) => {
-      const { redemption: first } = await newRedemption(run, { metadata: { a: '1', b: '1' } })
-      const metadata = { b: '2', c: '2' }
-      const observed = run.succeeds(await run.call(reverse, { redemptionId: first.id, metadata })).metadata
-      run.equals('metadata', observed, { a: '1', b: '2', c: '2' })
-    },
-  ),
+  issuing(3, 'metadata', "Metadata of a reversal joins the redemption's and replaces equal keys.", async (run) => {
+    const { redemption: first } = await newRedemption(run, { metadata: { a: '1', b: '1' } })
+    const metadata = { b: '2', c: '2' }
+    const observed = run.succeeds(await run.call(reverse, { redemptionId: first.id, metadata })).metadata
+    run.equals('metadata', observed, { a: '1', b: '2', c: '2' })
+  }),
   issuing(3, 'no-body', 'Reversals without a body and with {} are the same request.', async (run) => {
     const { redemption: first } = await newRedemption(run)
     const path = `/api/v1/open-platform/vouchers/redemptions/${encodeURIComponent(first.id)}/reverse`
@@ -75,18 +70,13 @@ export const reversal = [
     const withType = { ...headers, 'content-type': 'application/json' }
     run.succeeds(await run.send({ ...request, headers: withType, body: '{}' }))
   }),
-  issuing(
-    2,
-    'later-redemption',
-    'A reversal of an old redemption does not touch a later one of the voucher.',
-    async (run) => {
-      const { input, redemption: old } = await newRedemption(run)
-      run.needs(await reverseCall(run, old.id), 'a reversal')
-      const later = run.needs(await run.call(redeem, input), 'a second redemption after a reversal')
-      const read = async () => run.needs(await run.call(redemption, { redemptionId: later.id }), 'a redemption')
-      const before = await read()
-      await reverseCall(run, old.id)
-      run.equals('later redemption', await read(), before)
-    },
-  ),
+  issuing(2, 'later-redemption', 'A reversal of an old redemption does not touch a later one.', async (run) => {
+    const { input, redemption: old } = await newRedemption(run)
+    run.needs(await reverseCall(run, old.id), 'a reversal')
+    const later = run.needs(await run.call(redeem, input), 'a second redemption after a reversal')
+    const read = async () => run.needs(await run.call(redemption, { redemptionId: later.id }), 'a redemption')
+    const before = await read()
+    await reverseCall(run, old.id)
+    run.equals('later redemption', await read(), before)
+  }),
 ]

@@ -31,15 +31,10 @@ export const templateStates = [
   botProbe.specified(1, 'draft-by-bot', 'A template that a bot creates is a draft.', async (run) => {
     run.equals('status', run.needs(await draftByBot(run), 'a template').status, 'draft')
   }),
-  issuing.partly(
-    2,
-    'issue-of-a-draft',
-    'An issue from a draft is refused with 409 TEMPLATE_NOT_ACTIVE.',
-    async (run) => {
-      const { id } = await keptDraft(run)
-      run.refuses(await tryIssue(run, { template_id: id }), 409, 'TEMPLATE_NOT_ACTIVE')
-    },
-  ),
+  issuing.partly(2, 'issue-of-a-draft', 'An issue from a draft is 409 TEMPLATE_NOT_ACTIVE.', async (run) => {
+    const { id } = await keptDraft(run)
+    run.refuses(await tryIssue(run, { template_id: id }), 409, 'TEMPLATE_NOT_ACTIVE')
+  }),
   probe.specified(1, 'submit', 'A submitted template is reviewing.', async (run) => {
     run.equals('status', run.succeeds((await submission(run)).response).status, 'reviewing')
   }),
