@@ -101,7 +101,7 @@ export default defineConfig({
     execArgv: ['--max-semi-space-size=64'],
     isolate: false,
     // Saves a tenth of the time. Modules are cached in node_modules by path and content.
-    experimental: { fsModuleCache: deviation === undefined },
+    experimental: { fsModuleCache: true },
     // Most tests take milliseconds. The limits only end what hangs: a busy machine takes ten times as long.
     testTimeout: 240_000,
     hookTimeout: 240_000,

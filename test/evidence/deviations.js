@@ -9,10 +9,15 @@ export const readDeviations = () =>
     readMistakes(folder + name).map(({ name: rule, ...change }, at) => ({ id: `${name}:${at + 1}`, rule, ...change })),
   )
 
-/** Plants a deviation while Vite transforms its file. */
-export const planting = (/** @type {import('./deviations.js').Deviation} */ deviation) => ({
-  name: 'planting',
-  enforce: /** @type {const} */ ('pre'),
-  transform: (/** @type {string} */ source, /** @type {string} */ path) =>
-    path === root + deviation.file ? replaceOnce(source, deviation) : undefined,
-})
+/** Plants a deviation while Vite transforms its file, which no cache may keep. */
+export const planting = (/** @type {import('./deviations.js').Deviation} */ deviation) => {
+  const isPlanted = (/** @type {string} */ path) => path === root + deviation.file
+  return {
+    name: 'planting',
+    enforce: /** @type {const} */ ('pre'),
+    configureVitest: ({ experimental_defineCacheKeyGenerator: define }) =>
+      define(({ id }) => (isPlanted(id) ? false : undefined)),
+    transform: (/** @type {string} */ source, /** @type {string} */ path) =>
+      isPlanted(path) ? replaceOnce(source, deviation) : undefined,
+  }
+}

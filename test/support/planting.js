@@ -16,20 +16,22 @@ export function copyProject(parts) {
 }
 
 /** Matches the head of a planted mistake, the lines that it removes, and those that it adds. */
-const MISTAKE = /^([^-+\s].*) (\S+)\n((?:- .*\n)+)((?:\+ .*\n)*)/gm
-const textOf = (lines) => lines.replace(/^[-+] /gm, '').trimEnd()
+const MISTAKE = /^(.+) (\S+)\n((?:-(?: .*)?\n)+)((?:\+(?: .*)?\n)*)$/
+const textOf = (lines) => lines.replace(/^[-+] ?/gm, '').trimEnd()
 
 /**
- * Reads mistakes that tests must notice, from a path from the root: a head with name and source file, lines after `- `
- * that stand in the file exactly once, and lines after `+ ` that replace them.
+ * Reads mistakes that tests must notice, from a path from the root, with an empty line between them: a head with name
+ * and source file, lines after `- ` that stand in the file exactly once, and lines after `+ ` that replace them.
  */
 export const readMistakes = (path) =>
-  [...readFileSync(join(root, path), 'utf8').matchAll(MISTAKE)].map(([, name, file, removed = '', added = '']) => ({
-    name,
-    file,
-    from: textOf(removed),
-    to: textOf(added),
-  }))
+  readFileSync(join(root, path), 'utf8')
+    .split(/\n\n+/)
+    .filter((block) => block.trim() !== '')
+    .map((block) => {
+      const [, name, file, removed, added] = MISTAKE.exec(`${block.trimEnd()}\n`) ?? []
+      if (name === undefined) throw new Error(`${path}: this is no head with lines after - and +:\n${block}`)
+      return { name, file, from: textOf(removed), to: textOf(added) }
+    })
 
 /** Replaces a text of a source file. @throws if it does not stand in the file exactly once */
 export function replaceOnce(source, { file, from, to }) {
