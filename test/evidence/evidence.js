@@ -43,15 +43,21 @@ export function readEvidence(probes, allTagged = readTagged()) {
     }
   })
   const campaigns = new Map(tagged.flatMap((it) => (it.kind === 'campaign' ? [[it.name, it]] : [])))
+  const ran = [...campaigns.values()].map(({ name, requirement }) => ({
+    name,
+    requirement,
+    ...(results[name] ?? none),
+  }))
   return {
     rules,
     validation: [...read(INTRODUCTION).matchAll(VALIDATION)].map(([, what, answer, how]) => ({ what, answer, how })),
-    campaigns: [...campaigns.values()].map(({ name, requirement }) => ({
-      name,
-      requirement,
-      ...(results[name] ?? none),
-    })),
+    campaigns: [...ran, { ...mutation, ...JSON.parse(read('test/mutation/result.json')) }],
   }
+}
+
+const mutation = {
+  name: 'mutation tests',
+  requirement: 'Each change of the code about money and trust is noticed by a test, or has no effect.',
 }
 
 /** Result of a campaign whose long form has not been run since results are recorded. */
