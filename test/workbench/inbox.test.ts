@@ -183,7 +183,7 @@ test('an inbox writer removes the oldest files of refused deliveries above the b
   expect(existsSync(refusedIn(dir, 1))).toBe(false)
 })
 
-test('an inbox delivery counts as failed until it or a later one of the same bytes gets a 2xx', async () => {
+test('a delivery is failed until it or a repeat of it gets a 2xx', { tags: 'replay-of-deliveries/1' }, async () => {
   const dir = temporaryDir()
   const writer = new InboxWriter(dir)
   const put = async (value: RecordedDelivery, ...statuses: (number | null)[]) => {
