@@ -206,7 +206,7 @@ test.each([
   ['{ "name": "N"', '1:14', 'JSON needs , or } here.'],
   ['name: N', '1:1', 'JSON needs a value here.'],
   ['[1]', '1:1', expect.stringContaining('The file must be a record of external_template_id')],
-])('templates create refuses the file %j at %s before it sends anything', async (stdin, place, message) => {
+])('templates create refuses the file %j at %s', { tags: 'template-files/1' }, async (stdin, place, message) => {
   const { baseUrl, received } = await stub(() => success(template))
   const args = `templates create --file - --json --base-url ${baseUrl}`
   const { exit, stderr } = await cli(args, { env: secrets, stdin })

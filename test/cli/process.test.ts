@@ -75,6 +75,7 @@ test.each(['AI_AGENT', 'CLAUDECODE', 'CURSOR_AGENT'])(
   async (name) => {
     const first = await built.run(['--help'], temporaryDir())
     const { stdout } = await built.run(['--help'], temporaryDir(), { [name]: '1' })
+    expect(stdout).toBe((await cli('--help', { env: { [name]: '1' } })).stdout)
     const last = stdout.trimEnd().split('\n').slice(-3)
     expect(stdout.startsWith(first.stdout)).toBe(true)
     for (const [index, word] of ['help agents', '--json', 'mcp'].entries()) expect(last[index]).toContain(word)

@@ -24,7 +24,7 @@ test('every rule has a proof, or a reason why it has none', () => {
   expect(withoutProof(evidence)).toEqual([])
 })
 
-test('a rule whose only proof is skipped is reported as one without a proof', () => {
+test('a rule whose only proof is skipped is reported as one without a proof', { tags: 'evidence/1' }, () => {
   const only = tagged.find(({ rule }) => evidence.rules.some(({ id, proofs }) => id === rule && proofs.length === 1))
   const skipped = tagged.map((it) => (it === only ? { ...it, isSkipped: true } : it))
   expect(withoutProof(readEvidence(probes, skipped))).toEqual([only?.rule])
@@ -46,7 +46,7 @@ test('every probe, tag, deviation and reason names a rule that exists', () => {
   expect(unknownRules([{ rule: 'lists/99' }])).toEqual(['lists/99'])
 })
 
-test('every specified rule is proven: a deviation breaks it', () => {
+test('every specified rule is proven: a deviation breaks it', { tags: 'evidence/1' }, () => {
   const planted = new Set(deviations.map(({ rule }) => rule))
   const specified = evidence.rules.filter(({ origin }) => origin === 'specified')
   expect(specified.filter(({ id, evidence }) => evidence !== 'proven' || !planted.has(id))).toEqual([])

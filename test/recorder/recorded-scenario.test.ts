@@ -135,7 +135,8 @@ describe('recorded scenario', () => {
 
   it('a delivery of a bot from before the recording gets a bot with a webhook', { tags: 'scenarios/4' }, async () => {
     const bot = { id: BOT, name: 'Bot', username: 'my_bot', scopes: ['messages:receive'], review_status: 'approved' }
-    const { steps } = await recorded([attempt(200)], { 'platform.bots': [bot] })
+    const { steps, file } = await recorded([attempt(200)], { 'platform.bots': [bot] })
+    expect(file).toMatchObject({ server: { own: true } })
     expect(steps.map((it) => it.call ?? it.receive)).toEqual([
       ...['bots.apply', 'platform.approveBot', 'webhook.set', 'my_chat_member'],
     ])

@@ -83,7 +83,7 @@ test('an inbox reader skips megabytes of garbage after the last line', async () 
 test.each([
   ['another program', '{"level":"info","message":"started"}\n', /000001\.ndjson is not an inbox file of voucherctl\.$/],
   ['another version', `{"v":${VERSION + 1}}\n`, /has the inbox format 2; .* reads 1\.$/],
-])('Inbox, InboxWriter and clearInbox() refuse a file of %s and do not change the file', (_name, text, message) => {
+])('every use of an inbox refuses a file of %s', { tags: 'inbox-files/3' }, (_name, text, message) => {
   const dir = temporaryDir()
   writeFileSync(fileIn(dir), text)
   for (const use of [() => new Inbox(dir), () => new InboxWriter(dir), () => clearInbox(dir)]) {
@@ -183,7 +183,7 @@ test('an inbox writer removes the oldest files of refused deliveries above the b
   expect(existsSync(refusedIn(dir, 1))).toBe(false)
 })
 
-test('an inbox delivery counts as failed until it or a later one of the same bytes gets a 2xx', async () => {
+test('a delivery is failed until it or a repeat of it gets a 2xx', { tags: 'replay-of-deliveries/1' }, async () => {
   const dir = temporaryDir()
   const writer = new InboxWriter(dir)
   const put = async (value: RecordedDelivery, ...statuses: (number | null)[]) => {

@@ -118,7 +118,7 @@ test('a dry run sends the credential of a local server only to a server that pro
   expect([ran.exit, received]).toEqual([9, []])
 })
 
-test('a scenario takes names in place of ids, and refuses a name of two', { tags: 'names-of-records/1' }, async () => {
+test('scenario run --base-url takes names for ids', { tags: ['names-of-records/1', 'scenarios/1'] }, async () => {
   const { baseUrl, received } = await platform()
   const home = temporaryDir()
   const file = join(home, 'names.yaml')

@@ -1,4 +1,6 @@
+import { dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { showInPager } from '../../../src/cli/host/pager.js'
 import { built } from '../../support/cli/built-cli.js'
 import { secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
 import { app, pageOf } from '../../support/cli/samples.js'
@@ -63,6 +65,12 @@ describe.runIf(hasTerminal)('help topics on a terminal', () => {
     expect(await terminal.exit).toBe(0)
     expect(terminal.shown()).toMatch(/pager got -a b c\r\n\d+\r\n/)
     expect(terminal.shown()).not.toContain('# Rules')
+  })
+
+  test('a help topic goes to less -FRX, unless $PAGER is another one or none', { tags: 'help-topics/1' }, async () => {
+    const PATH = `${dirname(pagerOf('[ "$*" = -FRX ] || exit 127', 'less'))}:/bin`
+    expect(await showInPager('', { PATH })).toBe(true)
+    for (const PAGER of ['', 'cat']) expect(await showInPager('', { PATH, PAGER })).toBe(false)
   })
 })
 

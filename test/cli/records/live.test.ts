@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { built } from '../../support/cli/built-cli.js'
 import { refusal, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
 import { complete } from '../../support/cli/completion.js'
@@ -142,11 +142,15 @@ test('completion removes control characters from names and omits ids that contai
   })
 })
 
-test('completion calls no server with VOUCHERCTL_COMPLETION_TIMEOUT=0', { tags: 'completion/1' }, async () => {
+test('completion waits 250 ms, and calls no server with a time-out of 0', { tags: 'completion/1' }, async () => {
   const { baseUrl, received } = await stub(() => success(pageOf(app)))
   const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_COMPLETION_TIMEOUT: '0' }
   expect((await complete('apps get ', { env })).values).toEqual([])
   expect(received).toEqual([])
+  using _now = vi.spyOn(performance, 'now').mockReturnValue(0)
+  using timers = vi.spyOn(globalThis, 'setTimeout')
+  await complete('apps get ', { env: { ...env, VOUCHERCTL_COMPLETION_TIMEOUT: '' } })
+  expect(timers.mock.calls.map(([, ms]) => ms)).toContain(250)
 })
 
 /** Runs the completion command of the built program; kills it after 20 s, before an API call times out (30 s). */

@@ -10,7 +10,7 @@ describe('differences', () => {
     [{ a: [{ b: 1 }] }, { a: [{ b: 1, c: 2 }] }],
     ['x', 'x'],
     [{}, { a: 1 }],
-  ])('the expectation %j matches the value %j', (expected, actual) => {
+  ])('the expectation %j matches the value %j', { tags: 'scenarios/2' }, (expected, actual) => {
     expect(lines(expected, actual)).toEqual([])
   })
 
@@ -22,7 +22,7 @@ describe('differences', () => {
     [{ a: { b: 1 } }, { a: [1] }, 'data.a: expected {"b":1}, got [1]'],
     [{ toString: 1 }, {}, 'data.toString: expected 1, got nothing'],
     [null, undefined, 'data: expected null, got nothing'],
-  ])('the expectation %j does not match the value %j, and the difference names its path', (expected, actual, line) => {
+  ])('expectation %j does not match %j, with the path', { tags: 'scenarios/2' }, (expected, actual, line) => {
     expect(lines(expected, actual)).toEqual([line])
   })
 

@@ -277,7 +277,7 @@ steps: ${shop}
     expect(ran.stderr).toMatch(/a\.yaml:2: that \.items\[: /)
   })
 
-  it('scenario run refuses unknown update types and mistakes in `with` before it sends anything', async () => {
+  it('scenario run refuses unknown update types and mistakes in `with`', { tags: 'scenarios/3' }, async () => {
     const text = `
 steps:
   - call: apps.create

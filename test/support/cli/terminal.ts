@@ -46,9 +46,9 @@ export function runOnTerminal(args: string, env: Record<string, string> = {}) {
   return onTerminal(command, home, built.environment(home, { TERM: 'xterm', ...env }))
 }
 
-/** Writes a pager for the variable PAGER, which runs this shell script. */
-export function pagerOf(script: string): string {
-  const file = join(temporaryDir(), 'pager')
+/** Writes a pager, which runs this shell script. */
+export function pagerOf(script: string, name = 'pager'): string {
+  const file = join(temporaryDir(), name)
   writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o700 })
   return file
 }

@@ -115,7 +115,7 @@ test('page of a listener that starts on an older inbox streams its deliveries, o
   ])
 })
 
-test('page of a listener gets the reference, from which it takes the path of a replay', async () => {
+test('page of a listener gets the path of a replay', { tags: 'page-of-a-listener/1' }, async () => {
   const { client } = await pageOf()
   const { groups }: Reference = (await client.send('GET', '/_platform/v1/reference')).body
   const replay = groups.flatMap((it) => it.endpoints).find((it) => it.id === 'platform.replayDelivery')

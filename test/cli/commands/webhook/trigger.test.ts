@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { updateTypes } from '../../../../src/contract/updates.js'
 import { webhookHeaders } from '../../../../src/webhook/index.js'
 import { faultRules, faults } from '../../../../src/workbench/faults.js'
+import { post } from '../../../../src/workbench/post.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import { chat, message } from '../../../support/cli/samples.js'
 import { closedPort } from '../../../support/closed-port.js'
@@ -28,9 +29,9 @@ const idOf = ({ headers }: ReceivedDelivery) => Number(headers[webhookHeaders.up
 test.each(updateTypes)('webhook trigger %s sends one valid delivery', { tags: 'synthetic-updates/1' }, async (type) => {
   const { url, received } = await receiver()
   const { exit, stdout, stderr } = await trigger(`${type} --url ${url}/hook --json`)
-  expect([exit, stderr]).toEqual([0, ''])
   expect(received).toMatchObject([{ verdict: { ok: true, body: { type }, timestamp: seconds } }])
   const id = received.map(idOf)[0]
+  expect([exit, stderr, Math.floor(Number(id) / 1000)]).toEqual([0, '', seconds])
   expect(lines(stdout)).toEqual([
     {
       time: expect.stringContaining('2026-11-21T10:00:00'),
@@ -149,6 +150,12 @@ test('webhook trigger exits 9 if the receiver closes the connection', { tags: 's
   expect([exit, lines(stdout)[0].error]).toEqual([9, 'ECONNRESET'])
 })
 
+test('webhook trigger waits 15 s for a receiver', { tags: 'time-limits/1' }, async () => {
+  using timers = vi.spyOn(globalThis, 'setTimeout')
+  await post({ url: new URL(`http://127.0.0.1:${await closedPort()}`), headers: {}, body: Buffer.alloc(0) })
+  expect(timers.mock.calls.map(([, ms]) => ms)).toContain(15_000)
+})
+
 test('webhook trigger --count sends consecutive ids, also after a refusal, and then exits 8', async () => {
   const { url, received } = await receiver((_delivery, index) => (index === 1 ? 422 : 200))
   const { exit, stdout } = await trigger(`message --url ${url} --count 3 --set update_id=41 --json`)
@@ -180,7 +187,7 @@ test.each([
   ['my_chat_member --bot bot_01', 2, 'voucherctl platform users start'],
   ['voucher_redeemed --bot bot_01', 2, 'voucherctl vouchers redeem'],
   ['message --bot bot_01 --set message.date=1', 2, 'message.from.id, message.text can be set'],
-])('webhook trigger %s exits %i and sends nothing', async (args, exit, words) => {
+])('webhook trigger %s exits %i and sends nothing', { tags: 'synthetic-updates/1' }, async (args, exit, words) => {
   const { url, received } = await receiver()
   const target = args.includes('--bot') ? `--base-url ${url}` : `--url ${url}`
   const ran = await trigger(`${args} ${target}`)
