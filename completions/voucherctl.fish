@@ -26,7 +26,7 @@ function __voucherctl_commands
                 api 'Any route by method and path, as JSON or as curl; api routes lists them' \
                 scenario 'Scenarios: calls in YAML files, run and checked: run, init, record' \
                 mcp 'Tools for models over the Model Context Protocol: serve, install, tools' \
-                evidence 'What proves each rule, and what nothing proves' \
+                evidence 'What proves each rule' \
                 explain 'What a failure code means, what causes it, what to do' \
                 commands 'List every command with its flags; --json for scripts' \
                 completion 'Completion of the shell: bash, zsh, fish, powershell, install' \

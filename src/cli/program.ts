@@ -139,7 +139,7 @@ const sections: Readonly<Record<string, readonly Omit<Entry, 'section'>[]>> = {
     },
     {
       name: 'evidence',
-      summary: 'What proves each rule, and what nothing proves',
+      summary: 'What proves each rule',
       load: async () => (await import('./commands/reference/evidence.js')).evidence,
     },
     {
@@ -177,17 +177,17 @@ export const topics: Readonly<Record<Topic, string>> = {
   page: 'Guide: the page of a local server or a listener, in the browser',
   'webhook-library': 'Guide: verify deliveries in node:http, Express or Fastify',
   'client-library': 'Guide: make calls from a program',
-  'client-methods': 'Guide: input, result and scope of each method of the client',
+  'client-methods': 'Guide: input, result and scope of client methods',
   testing: 'Guide: the server inside a test, on node:test, Vitest or Jest',
-  proving: 'Guide: whether a program redeems twice, loses a voucher or gives goods away',
+  proving: 'Guide: what a program does when calls fail',
   encryption: 'Guide: the encrypted transport',
   agents: 'Guide: for agents that build or test with voucherctl',
   'quickstart.yaml': 'The steps of quickstart as a scenario file, to copy',
   'scenario-files': 'Guide: test files for CI',
   'reference-server': 'Guide: seeds, test clock, faults, snapshots, limits',
   running: 'Guide: service, nginx, alerts, backups, PostgreSQL, poolers',
-  evidence: 'What proves each rule, what is unknown or not proven',
-  conformance: 'Guide: test whether a platform behaves like the reference',
+  evidence: 'What proves each rule',
+  conformance: 'Guide: whether a platform behaves like the reference',
   'load-tests': 'Guide: latencies under load, assertions for CI',
 }
 
