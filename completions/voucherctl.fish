@@ -27,7 +27,7 @@ function __voucherctl_commands
                 scenario 'Scenarios: calls in YAML files, run and checked: run, init, record' \
                 mcp 'Tools for models over the Model Context Protocol: serve, install, tools' \
                 evidence 'What proves each rule' \
-                explain 'What a failure code means, what causes it, what to do' \
+                explain 'What a failure code means, its causes, what to do' \
                 commands 'List every command with its flags; --json for scripts' \
                 completion 'Completion of the shell: bash, zsh, fish, powershell, install' \
                 help 'Help of a command or a topic'

@@ -144,7 +144,7 @@ const sections: Readonly<Record<string, readonly Omit<Entry, 'section'>[]>> = {
     },
     {
       name: 'explain',
-      summary: 'What a failure code means, what causes it, what to do',
+      summary: 'What a failure code means, its causes, what to do',
       load: async () => (await import('./commands/reference/explain.js')).explain,
     },
     {
@@ -188,7 +188,7 @@ export const topics: Readonly<Record<Topic, string>> = {
   running: 'Guide: service, nginx, alerts, backups, PostgreSQL, poolers',
   evidence: 'What proves each rule',
   conformance: 'Guide: whether a platform behaves like the reference',
-  'load-tests': 'Guide: latencies under load, assertions for CI',
+  'load-tests': 'Guide: load, latencies, assertions for CI',
 }
 
 /** Variables that coding agents set for the commands that they run. */
