@@ -17,7 +17,7 @@ interface Surroundings {
 
 /**
  * Shows a line on stderr that changes while a command runs: redrawn on a terminal, repeated elsewhere.
- * @param lineOf formats the line within a number of columns
+ * @param lineOf formats the line within a number of columns; empty if there is nothing to show yet
  * @returns a function that ends the display
  */
 export function showLiveLine(
@@ -30,7 +30,7 @@ export function showLiveLine(
   const redraws = isTerminal && env.TERM !== 'dumb' && !globals.debug
   const show = () => {
     const line = lineOf(columnsOf(stderr) - MARGIN)
-    stderr.write(redraws ? `${CLEAR_LINE}${line}` : `${line}\n`)
+    if (line !== '') stderr.write(redraws ? `${CLEAR_LINE}${line}` : `${line}\n`)
   }
   const timer = setInterval(show, redraws ? FRAME_MS : LINE_MS)
   return () => {
