@@ -40,8 +40,8 @@ describe('server start', () => {
         instance_id: ((await server.send({ method: 'GET', path: '/healthz' })).data as { instanceId: string })
           .instanceId,
       })
-      const { data } = await server.send({ method: 'GET', path: '/api/v1/secure/bootstrap' })
-      expect(data).toMatchObject({ enabled: true })
+      const { text } = await server.send({ method: 'GET', path: '/api/v1/secure/bootstrap' })
+      expect(JSON.parse(text)).toMatchObject({ enabled: true })
       await server.close()
       expect(readdirSync(dataDir).sort()).toEqual(['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db'])
     }),
