@@ -41,7 +41,7 @@ describe('server start', () => {
           .instanceId,
       })
       const { text } = await server.send({ method: 'GET', path: '/api/v1/secure/bootstrap' })
-      expect(JSON.parse(text)).toMatchObject({ enabled: true })
+      expect(text).toContain('"enabled":true')
       await server.close()
       expect(readdirSync(dataDir).sort()).toEqual(['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db'])
     }),

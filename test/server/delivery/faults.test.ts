@@ -104,7 +104,7 @@ describe('planted fault duplicate', () => {
     expect(counted).toEqual({ wrong: 3, right: 2 })
   })
 
-  it.each([200, 500])('sends the same bytes again after a %i', { tags: 'faults-of-deliveries/2' }, async (status) => {
+  it.each([200, 500])('repeats it after a %i', { tags: ['faults-of-deliveries/2', 'test-clock/2'] }, async (status) => {
     const { scene, receiver } = await open()
     receiver.respond = () => (receiver.calls.length === 1 ? status : 418)
     await plant(scene, { kind: 'duplicate' })
