@@ -61,7 +61,7 @@ async function shop() {
   const env = { VOUCHERCTL_JWT, VOUCHERCTL_OPERATOR_KEY }
   const changing = () => received.filter((it) => it.method !== 'GET').length
   const isKept = () => readFileSync(profileFile(home), 'utf8') === before && changing() === 0
-  return { given: { home, env }, isKept }
+  return { given: { home, env }, isKept, received }
 }
 
 test.each(destructive)(
@@ -102,6 +102,14 @@ test.each(destructive.filter(([line]) => !line.startsWith('login')))(
     expect([ran.exit, ran.asked, isKept()]).toEqual([0, [], true])
   },
 )
+
+test('platform reset and restore send shared only with --yes', { tags: 'snapshots/6' }, async () => {
+  const { given, received } = await shop()
+  for (const line of ['platform reset', 'platform snapshots restore old'])
+    for (const flag of ['', '--yes']) await cli(`${line} ${flag}`, { ...given, terminal: true, replies: [true] })
+  const bodies = received.flatMap(({ method, body }) => (method === 'POST' ? [body] : []))
+  expect(bodies).toEqual([null, { shared: true }, null, { shared: true }])
+})
 
 test('profiles remove in a separate process removes a profile only with --yes', async () => {
   const home = homeWithProfiles({ default: {}, shop: {} })

@@ -154,7 +154,7 @@ describe('slots of an account', () => {
 })
 
 it('longest delay before an attempt is an hour, and deliveries are kept for 30 days', {
-  tags: ['updates/2', 'delivery-attempts/3'],
+  tags: ['updates/2', 'delivery-attempts/3', 'voucher-history/2'],
 }, () => {
   expect(LEASE_MS).toBe(30_000)
   expect(RETRY_DELAY_MS_MAX).toBe(3_600_000)

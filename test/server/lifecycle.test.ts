@@ -1,8 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
+import { DeliveryWorker } from '../../src/server/delivery/worker.js'
 import { startServer } from '../../src/server/listen.js'
 import { closedPort } from '../support/closed-port.js'
 import { RawConnection } from '../support/server/raw.js'
@@ -22,7 +23,7 @@ afterEach(async () => {
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
 describe('server start', () => {
-  it('server start creates a data folder and key files that only the user can read', { tags: 'data-folder/1' }, () =>
+  it('server start makes files that only the user can read', { tags: ['data-folder/1', 'encrypted-transport/2'] }, () =>
     inFolder(async (folder) => {
       const dataDir = join(folder, 'data', 'voucherctl')
       const server = await open({ dataDir })
@@ -39,6 +40,8 @@ describe('server start', () => {
         instance_id: ((await server.send({ method: 'GET', path: '/healthz' })).data as { instanceId: string })
           .instanceId,
       })
+      const { text } = await server.send({ method: 'GET', path: '/api/v1/secure/bootstrap' })
+      expect(text).toContain('"enabled":true')
       await server.close()
       expect(readdirSync(dataDir).sort()).toEqual(['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db'])
     }),
@@ -240,7 +243,7 @@ describe('server shutdown', () => {
       expect(await tenantAt(again, tenant).redeem(voucher, { key: 'K' })).toMatchObject({ voucherId: voucher.id })
     }))
 
-  it('request on an open connection during close() of the server gets its response', async () => {
+  it('request during close() of the server gets its response', { tags: 'connections/3' }, async () => {
     const server = await open()
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
@@ -263,10 +266,14 @@ describe('server shutdown', () => {
     await closing
   })
 
-  it('close() of the server is idempotent', async () => {
+  it('close() is idempotent and gives work 9 s', { tags: ['connections/3', 'delivery-attempts/3'] }, async () => {
     const server = await open()
+    onTestFinished(() => void vi.restoreAllMocks())
+    const [stop, timer] = [vi.spyOn(DeliveryWorker.prototype, 'stop'), vi.spyOn(globalThis, 'setTimeout')]
     await Promise.all([server.running.close(), server.running.close()])
     await server.running.close()
+    expect(stop.mock.calls).toEqual([[9_000]])
+    expect(timer.mock.calls.map(([, ms]) => ms)).toContain(9_000)
   })
 
   it('close() of the server writes the last-use times of application tokens', () =>

@@ -72,7 +72,7 @@ describe('a test clock that the store keeps', () => {
     expect((await start(dataDir, false)).testClock).toBeUndefined()
   })
 
-  it('an export carries the clock to another store', async () => {
+  it('an export carries the clock to another store', { tags: 'test-clock/1' }, async () => {
     const [dataDir, target] = [temporaryDir(), join(temporaryDir(), 'target')]
     const first = await start(dataDir)
     await first.operator.advanceClock({ seconds: 31 * DAY_SECONDS })

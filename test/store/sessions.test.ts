@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { PROCESS_CLOCK_SKEW_MS_MAX } from '../../src/domain/time.js'
-import { hasEnded, memorySessions } from '../../src/store/sessions.js'
+import { DEFAULT_SESSION_LIMITS, hasEnded, memorySessions } from '../../src/store/sessions.js'
 
 const DAY = 86_400_000
 
@@ -34,13 +34,15 @@ describe('replay marks', () => {
   })
 })
 
-it('encrypted session accepts 65,536 rids by default and ends with the next', { tags: 'replay-marks/2' }, async () => {
+it('sessions end beyond the default limits', { tags: ['replay-marks/2', 'session-limits/1'] }, async () => {
   const sessions = memorySessions()
   await sessions.add(session('a'))
   for (let n = 0; n < 65_536; n++) if ((await sessions.use('a', `rid ${n}`)) !== 'first') expect.unreachable()
   expect(await sessions.use('a', 'rid 65535')).toBe('replayed')
   expect(await sessions.use('a', 'rid 65536')).toBe('ended')
   expect(await sessions.find('a')).toBe(undefined)
+  for (let n = 0; n <= 50_000; n++) await sessions.add(session(`${n}`))
+  expect([sessions.size(), DEFAULT_SESSION_LIMITS.rids]).toEqual([50_000, 1_000_000])
 })
 
 it('size of the sessions in memory counts those that have not ended', async () => {

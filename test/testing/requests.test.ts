@@ -90,7 +90,7 @@ test('vouchers() reads all stored vouchers and filters them', async () => {
   expect(await server.vouchers({ status: 'redeemed' })).toMatchObject([{ externalIssueId: 'order-7' }])
 })
 
-test('rate limits end their windows by the test clock', { tags: 'servers-inside-a-test/2' }, async () => {
+test('rate limits end by the test clock', { tags: ['servers-inside-a-test/2', 'test-clock/2'] }, async () => {
   const limited = await startServer({ listen: false, rateLimit: { reads: { calls: 1, seconds: 3_600 } } })
   const codes = []
   for (const by of [0, '30m', '31m']) {

@@ -44,7 +44,7 @@ async function run(
 
 const first: [number, PollOutcome<string>] = [0, updates()]
 
-test('pollUpdates() slows down with one notice if the server does not hold polls', async () => {
+test('pollUpdates() slows down once polls are not held', { tags: 'polls-that-are-not-held/1' }, async () => {
   const { pauses, notices } = await run([first, [0, updates()], [300, updates()], [0, updates()], [0, updates()]])
   expect(pauses).toEqual([1_000, 1_700, 4_000, 4_000])
   expect(notices).toEqual(['The server does not hold polls: updates may come some seconds late.'])

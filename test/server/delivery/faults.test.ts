@@ -104,7 +104,7 @@ describe('planted fault duplicate', () => {
     expect(counted).toEqual({ wrong: 3, right: 2 })
   })
 
-  it.each([200, 500])('sends the same bytes again after a %i', { tags: 'faults-of-deliveries/2' }, async (status) => {
+  it.each([200, 500])('repeats it after a %i', { tags: ['faults-of-deliveries/2', 'test-clock/2'] }, async (status) => {
     const { scene, receiver } = await open()
     receiver.respond = () => (receiver.calls.length === 1 ? status : 418)
     await plant(scene, { kind: 'duplicate' })
@@ -279,7 +279,7 @@ describe('planted fault late', () => {
     expect(updateIds(receiver)).toEqual([4, 1, 2, 3])
   })
 
-  it('waits until a next update that found no connection is answered', async () => {
+  it('waits until a next update without a response gets one', { tags: 'faults-of-deliveries/3' }, async () => {
     const { scene, receiver, say } = await open()
     await plant(scene, { kind: 'late' })
     await say('late')

@@ -157,7 +157,7 @@ describe('refusal of an export file', () => {
     [{ schema: 0 }, /^line 1 is not as it was written$/],
     [{ rows: { cats: 1 } }, /^line 1 is not as it was written$/],
     [{ keys: [{}] }, /^line 1 is not as it was written$/],
-  ])('export whose header contains %j is refused', async (changed, message) => {
+  ])('export whose header contains %j is refused', { tags: 'export-and-import/2' }, async (changed, message) => {
     const header = headerLine({ ...JSON.parse(lines[0] as string), ...changed })
     expect(await refusalOf(header + lines.slice(1).join('\n'))).toMatch(message)
   })

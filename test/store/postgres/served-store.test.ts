@@ -138,7 +138,7 @@ describe('a data folder that served SQLite', () => {
   })
 })
 
-it('servers of one database have one test clock, and a later start continues it', async () => {
+it('servers of a database have one test clock, as has a later start', { tags: 'test-clock/1' }, async () => {
   const options = { port: 0, logLevel: 'silent', databaseUrl: url, testClock: true } as const
   const [dataDir, other] = [join(home, 'one'), join(home, 'two')] as const
   const operatorOf = ({ baseUrl, operatorKeyFile }: RunningServer) =>

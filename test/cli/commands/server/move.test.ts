@@ -208,7 +208,7 @@ describe('server export', () => {
     expect(existsSync(join(home, 'none'))).toBe(false)
   })
 
-  test('server export encrypts the transport keys with the key file and fails without this file', async () => {
+  test('server export encrypts the transport keys by the key file', { tags: 'export-and-import/1' }, async () => {
     const keyFile = join(home, 'elsewhere.json')
     copyFileSync(join(source, 'keys.json'), keyFile)
     writeFileSync(join(source, 'keys.json'), readFileSync(join(await makeStore('other'), 'keys.json')))
@@ -221,16 +221,14 @@ describe('server export', () => {
   })
 })
 
-describe('server import', () => {
+describe('server import', { tags: 'export-and-import/2' }, () => {
   const exported = async () => {
     const out = join(home, 'backup.ndjson')
     expect((await inHome(`server export --data ${source} --out ${out}`)).exit).toBe(0)
     return out
   }
 
-  test('server import fills an empty folder once, from a file or stdin', {
-    tags: ['confirmations/3', 'export-and-import/2'],
-  }, async () => {
+  test('server import fills an empty folder once, from a file or stdin', { tags: 'confirmations/3' }, async () => {
     const file = await exported()
     const text = readFileSync(file, 'utf8')
     for (const [name, how] of [
@@ -255,9 +253,7 @@ describe('server import', () => {
     }
   })
 
-  test('server import --dry-run names what it needs and makes no file', {
-    tags: 'export-and-import/2',
-  }, async () => {
+  test('server import --dry-run names what it needs and makes no file', async () => {
     const file = await exported()
     const target = folderWithKeys('target', source)
     const { exit, stdout, stderr } = await inHome(`server import ${file} --dry-run --data ${target}`)
@@ -317,7 +313,7 @@ describe('server import', () => {
         writeFileSync(target, '')
       },
     ],
-  ] as const)('server import --dry-run fails as the import does if %s', async (_if, code, spoil) => {
+  ] as const)('server import and its --dry-run fail if %s', { tags: 'data-folder/2' }, async (_if, code, spoil) => {
     const file = await exported()
     await makeStore('other')
     const target = folderWithKeys('target', source)

@@ -1,6 +1,7 @@
 import { chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { credentialsOf } from '../../../../src/cli/commands/server/env.js'
 import { built } from '../../../support/cli/built-cli.js'
 import { cli, type Given, secrets, temporaryDir } from '../../../support/cli/cli.js'
 import { homeWithConfig } from '../../../support/cli/profiles.js'
@@ -193,6 +194,8 @@ describe('server env', () => {
       '',
     ])
     expect(stderr).toBe('warning: The output holds credentials of seed.json: application token, bot token.\n')
+    const tokens = [{ token: '1' }, { token: '2' }]
+    expect(credentialsOf({ applications: [{ tokens }] } as never)).toEqual({ token: '1' })
     const env = { VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_TOKEN: seedToken, VOUCHERCTL_BOT_TOKEN: seedBotToken }
     const issued = await run('vouchers issue --template tpl_coffee --external-id 1 --recipient user-1', { env })
     expect(issued.exit).toBe(0)
