@@ -48,7 +48,7 @@ test('the client sends no Content-Type header for a request without a body', asy
   expect(requests[0]?.headers).not.toHaveProperty('content-type')
 })
 
-test('the client sends a given or generated Idempotency-Key for issue, redeem and reverse only', async () => {
+test('client sends a given or new key for issue, redeem and reverse', { tags: 'idempotency-keys/1' }, async () => {
   const { requests, call } = recorder({})
   await call(vouchers.redeem, { credential })
   await call(vouchers.reverse, { redemptionId: 'rdm_1' }, { idempotencyKey: 'mine' })

@@ -44,7 +44,7 @@ test('a client method sends path, body and idempotency key through the given tra
   })
 })
 
-test('the client retries a 503 with the same Idempotency-Key', async () => {
+test('the client retries a 503 with the same Idempotency-Key', { tags: 'idempotency-keys/1' }, async () => {
   const keys: unknown[] = []
   const client = createClient({
     baseUrl,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { failuresOf, membersOf } from '../../src/contract/endpoint.js'
-import { endpoints } from '../../src/contract/index.js'
+import { contract, endpoints } from '../../src/contract/index.js'
 
 /** Deletions whose effect another call undoes: it borrows a webhook or plants a fault again. */
 const undone = ['platform.returnWebhook', 'platform.removeFault', 'platform.clearFaults']
@@ -34,4 +34,11 @@ test('an endpoint with a unique member has the failure code of that member', () 
     unique: { code },
   } of unique)
     expect(codes).toContain(code)
+})
+
+test('input and records of bots have snake_case names, templates camelCase', { tags: 'envelope/2' }, () => {
+  const own = ['apply', 'get', 'list', 'update', 'regenerateToken', 'metrics'] as const
+  const snake = JSON.stringify([own.map((it) => contract.bots[it].output), endpoints.map((it) => [it.body, it.query])])
+  expect(snake.match(/"(?!additionalProp|propertyNames)\w*[a-z][A-Z]\w*":\{/g)).toBeNull()
+  expect(JSON.stringify(contract.templates.create.output).match(/"\w*_\w*":\{/g)).toBeNull()
 })

@@ -49,9 +49,9 @@ test('failure codes have the statuses that the specification defines', { tags: '
   expect(codesOf(404)).toEqual(
     expect.arrayContaining(['TEMPLATE_NOT_FOUND', 'VOUCHER_NOT_FOUND', 'REDEMPTION_NOT_FOUND']),
   )
-  expect(codesOf(409)).toEqual(
-    expect.arrayContaining(['TEMPLATE_STATE_CONFLICT', 'TEMPLATE_QUOTA_EXHAUSTED', 'IDEMPOTENCY_KEY_REUSED']),
-  )
+  const states = ['TEMPLATE_STATE_CONFLICT', 'VOUCHER_ALREADY_REDEEMED', 'REDEMPTION_ALREADY_REVERSED']
+  const others = ['TEMPLATE_QUOTA_EXHAUSTED', 'IDEMPOTENCY_KEY_REUSED']
+  expect(codesOf(409)).toEqual(expect.arrayContaining([...states, ...others]))
   expect(codesOf(429)).toContain('RATE_LIMITED')
 })
 

@@ -43,7 +43,7 @@ describe('application status', { tags: 'applications/2' }, () => {
 })
 
 describe('token status', { tags: 'application-tokens/2' }, () => {
-  it('application token expires at expires_at, not a millisecond earlier', () => {
+  it('application token expires at expires_at, not a millisecond earlier', { tags: 'failure-codes/1' }, () => {
     expect(tokenStatus({ expires_at: NOW, revoked_at: null }, NOW - 1)).toBe('active')
     expect(tokenStatus({ expires_at: NOW, revoked_at: null }, NOW)).toBe('expired')
   })
@@ -104,7 +104,7 @@ describe('policy of an application', () => {
   const code = (policy: Partial<RuntimeCallerRow>, origin: string | null) =>
     refuseForApplication(caller(policy), origin)?.code
 
-  it('application that requires the encrypted transport refuses a call in plain text', () => {
+  it('application that requires encryption refuses a call in plain text', { tags: 'failure-codes/2' }, () => {
     expect(code({ secure_transport: 'required' }, null)).toBe('SECURE_TRANSPORT_REQUIRED')
     expect(code({ secure_transport: 'required' }, '')).toBeUndefined()
   })

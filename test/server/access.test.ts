@@ -5,6 +5,7 @@ import { accountKey, START_MS, sharedApp } from '../support/server/app.js'
 import { wireOf } from '../support/server/client.js'
 import { samples } from '../support/server/scene.js'
 import { newTenant } from '../support/server/tenant.js'
+import { newDelivery } from '../support/server/webhooks.js'
 
 const server = sharedApp()
 
@@ -16,6 +17,8 @@ describe('objects of another tenant', () => {
         expect((await tenant.console(endpoint, { botId })).code).toBe('BOT_NOT_FOUND')
       }
     }
+    const [botId, deliveryId] = [(await tenant.bot()).id, (await newDelivery(stranger, await stranger.bot())).id]
+    expect((await tenant.console(contract.webhook.retry, { botId, deliveryId })).code).toBe('DELIVERY_NOT_FOUND')
   })
 })
 
@@ -69,7 +72,7 @@ describe('account tokens', () => {
     expect(await read(await sign(claims))).toBe('TOKEN_INVALID'),
   )
 
-  it('expired account JWT is refused as TOKEN_EXPIRED', async () => {
+  it('expired account JWT is refused as TOKEN_EXPIRED', { tags: 'failure-codes/1' }, async () => {
     expect(await read(await sign({ exp: now }))).toBe('TOKEN_EXPIRED')
     expect(await read(await sign({ exp: now + 1 }))).toBeNull()
   })

@@ -39,7 +39,7 @@ describe('rate limit names', { tags: ['rate-limits/2', 'rate-limits/3'] }, () =>
     if (caller === 'operator') return undefined
     return names[id] ?? (caller === 'jwt' ? 'console' : 'bot_calls')
   }
-  it('endpoints have their rate limit names', () => {
+  it('endpoints have their rate limit names', { tags: 'rate-limits/1' }, () => {
     for (const it of endpoints as readonly Endpoint[]) expect([it.id, it.limit]).toEqual([it.id, limitOf(it)])
   })
 

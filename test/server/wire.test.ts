@@ -220,7 +220,7 @@ describe('request bodies', () => {
     const response = await tenant.runtime(contract.templates.create, templateBody(), {
       headers: { 'content-type': type },
     })
-    expect(response.status).toBe(status)
+    expect([response.status, response.headers['content-type']]).toEqual([status, 'application/json; charset=utf-8'])
     if (status === 415) expect(response.code).toBe('UNSUPPORTED_MEDIA_TYPE')
   })
 

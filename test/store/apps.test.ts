@@ -60,7 +60,7 @@ describe('settings of an application', () => {
     expect(await get()).toEqual(changed)
   })
 
-  it('update keeps each setting that it does not name', async () => {
+  it('update keeps each setting that it does not name', { tags: 'applications/1' }, async () => {
     await update(fullSettings)
     const before = await get()
     expect(await update({})).toEqual(before)

@@ -54,7 +54,7 @@ describe('application for a bot', () => {
     })
   })
 
-  it('new bot has avatar, description and scopes of its application', () => {
+  it('new bot has avatar, description and scopes of its application', { tags: 'bot-states/1' }, () => {
     const bot = appliedBot(
       'bot_1',
       'acc',

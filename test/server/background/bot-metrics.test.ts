@@ -5,6 +5,7 @@ import { createLimits } from '../../../src/server/limits.js'
 import { deleteOldCalls } from '../../../src/store/bots/calls.js'
 import { all, run } from '../../../src/store/operation.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'
+import { securely } from '../../support/secure/send.js'
 import { DAY_MS, sharedApp, testApp } from '../../support/server/app.js'
 import { callerOf } from '../../support/server/client.js'
 import { inFolder, standaloneServer } from '../../support/server/server.js'
@@ -38,8 +39,8 @@ describe('call metrics', () => {
     const tenant = await newTenant(limited)
     const bot = await tenant.bot(['messages:send'])
     await bot.call(contract.webhook.info, {})
-    await badSend(bot)
-    await badSend(bot)
+    for (const by of [bot, bot, await tenant.bot()]) await badSend(by)
+    await badSend({ call: callerOf(securely(limited.send), bot.token) })
     await tenant.operator(contract.platform.disableBot, { botId: bot.id })
     await badSend(bot)
     await tenant.console(bots.regenerateToken, { botId: bot.id })
@@ -48,7 +49,7 @@ describe('call metrics', () => {
     expect(errors.by_code).toEqual({
       INSUFFICIENT_SCOPE: 1,
       VALIDATION_FAILED: 1,
-      RATE_LIMITED: 1,
+      RATE_LIMITED: 2,
       BOT_DISABLED: 1,
       TOKEN_REVOKED: 1,
     })

@@ -27,10 +27,10 @@ const everything = {
 const { name, command_menus, ...profile } = everything
 
 describe('PATCH of a bot', () => {
-  it('PATCH of a bot clears null members and replaces contact, links and menus as a whole', async () => {
+  it('PATCH of a bot clears and replaces profile and menus as a whole', { tags: 'bot-records/2' }, async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.approvedBot()
-    await tenant.console(bots.update, { botId, ...everything })
+    expect((await tenant.console(bots.update, { botId, ...everything })).data).toMatchObject({ command_menus })
     const nothing = { avatar: null, description: null, short_description: null, about: null, cover_url: null }
     const cleared = await tenant.console(bots.update, { botId, ...nothing, links: [], command_menus: [] })
     expect(cleared.data).toMatchObject({ command_menus: [], profile: { ...profile, ...nothing, links: [] } })
@@ -69,6 +69,8 @@ describe('PATCH of a bot', () => {
 
   it.each([
     ['an empty name', { name: '' }],
+    ['a name of 101 characters', { name: 'x'.repeat(101) }],
+    ['an avatar without https', { avatar: 'http://shop.example/a.png' }],
     ['a null name', { name: null }],
     ['a description of 513 characters', { description: 'x'.repeat(513) }],
     ['a short description of 121 characters', { short_description: 'x'.repeat(121) }],
@@ -88,7 +90,7 @@ describe('PATCH of a bot', () => {
     ['a read-only member', { status: 'active' }],
     ['the member profile', { profile: {} }],
     ['the member scopes', { scopes: ['vouchers:issue'] }],
-  ])('PATCH of a bot with %s is refused with 400', { tags: 'bot-records/3' }, async (_what, patch) => {
+  ])('PATCH of a bot with %s is refused with 400', { tags: ['bot-records/1', 'bot-records/3'] }, async (_, patch) => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.approvedBot()
     expect((await tenant.console(bots.update, { botId, ...patch } as never)).code).toBe('VALIDATION_FAILED')

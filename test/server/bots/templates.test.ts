@@ -33,13 +33,15 @@ describe('templates of a bot without an application', () => {
 })
 
 describe('templates of a linked bot', () => {
-  it('templates of a bot stay in the application after it is unlinked', {
+  it('templates and webhook of a bot stay after it is unlinked', {
     tags: ['applications/1', 'bot-side-templates/3'],
   }, async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.linkedBot()
     const { data: template } = await botCallsOf(tenant, botId).create()
+    await tenant.console(contract.webhook.set, { botId, url: 'https://hooks.example.com/hook' })
     await tenant.console(contract.apps.unlinkBot, { appId: tenant.appId, botId })
+    expect((await tenant.console(bots.get, { botId })).data.delivery_mode).toBe('webhook')
     expect((await tenant.runtime(contract.templates.list, {})).data.items).toEqual([template])
   })
 
@@ -75,6 +77,8 @@ describe('checks of bot template calls', () => {
     const { id: botId } = await tenant.appliedBot({ scopes: [...botScopes] })
     const botCalls = botCallsOf(tenant, botId)
     const { id } = (await botCalls.create()).data
+    const reader = botCallsOf(tenant, (await tenant.appliedBot({ scopes: ['vouchers:read'] })).id)
+    expect([(await reader.submit(id)).code, await reader.list()]).toEqual(['INSUFFICIENT_SCOPE', []])
     expect((await botCalls.submit(id)).data.status).toBe('reviewing')
     expect(await botCalls.list({ status: 'active' })).toEqual([id])
     await own.close()

@@ -14,6 +14,7 @@ test('log has no token, code, key, salt or ciphertext of any call', { tags: 'sto
   const voucher = await own.issue()
   await own.redeem(voucher)
   await own.runtime(contract.vouchers.redeem, { credential: codeOf(voucher, 'qr_token') })
+  await live.send({ method: 'GET', path: `/api/v1/${own.token}?code=${codeOf(voucher).value}` })
 
   const texts: string[] = []
   const send: typeof live.send = async (request) => {

@@ -60,7 +60,7 @@ describe('session endpoint', () => {
   })
 
   it('31st session request of an address in a minute is refused', {
-    tags: ['bootstrap-and-session/4', 'rate-limits/3'],
+    tags: ['bootstrap-and-session/4', 'rate-limits/1', 'rate-limits/3'],
   }, async () => {
     await server.close()
     let now = 0
@@ -328,14 +328,16 @@ describe('encrypted sessions', () => {
 })
 
 it('decrypted body has success, requestId, and data or message', { tags: 'envelope/1' }, async () => {
-  const { token } = await newTenant(server)
-  const session = await wireSession(server.send)
-  const { method, path } = contract.templates.list
-  const bodyFor = async (authorization: string) =>
-    JSON.parse((await session.call({ method, path, headers: { authorization } })).text)
-  const requestId = expect.any(String)
-  expect(await bodyFor(`Bearer ${token}`)).toEqual({ success: true, data: expect.any(Object), requestId })
-  expect(await bodyFor('Bearer x')).toMatchObject({ success: false, message: expect.any(String), requestId })
+  const tenant = await newTenant(server)
+  const [bot, session] = [await tenant.bot(), await wireSession(server.send)]
+  const bodyFor = async ({ method, path }: { method: string; path: string }, credential: string) =>
+    JSON.parse((await session.call({ method, path, headers: { authorization: `Bearer ${credential}` } })).text)
+  const requestId = expect.stringMatching(/^req_/)
+  const ofBot = await bodyFor(contract.bots.updates, bot.token)
+  for (const body of [await bodyFor(contract.templates.list, tenant.token), ofBot])
+    expect(body).toEqual({ success: true, data: expect.any(Object), requestId })
+  for (const call of [contract.templates.list, { method: 'GET', path: paths.bootstrap }])
+    expect(await bodyFor(call, 'x')).toMatchObject({ success: false, message: expect.any(String), requestId })
 })
 
 describe('disabled transport', () => {

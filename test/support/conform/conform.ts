@@ -64,7 +64,7 @@ export async function startReference({ seed = defaultSeed, ...options }: SeededO
   const botId = bot?.id ?? ''
   const jwt = await server.operator.issueAccountToken({ accountId: 'acme' })
   const chat = await server.operator.createChat({ bot_id: botId, user_id: 'user-1' })
-  if (!jwt.ok || !chat.ok) throw new Error('The reference has no account or no chat')
+  if (!jwt.ok || !chat.ok) throw new Error(`No account or no chat: ${JSON.stringify(jwt.ok ? chat : jwt)}`)
   const offer = {
     credentials: { token: server.token, jwt: jwt.data.jwt, bot: bot?.token ?? '' },
     template: seed.applications?.[0]?.templates?.[0]?.id ?? '',

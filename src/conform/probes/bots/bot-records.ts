@@ -45,6 +45,8 @@ const usernames = [
   ['of-65', 'A username of 65 characters is refused with 400.', 'a'.repeat(65)],
   ['with-a-digit-first', 'A username that starts with a digit is refused with 400.', '1conform_bot'],
   ['with-upper-case', 'A username with an upper-case letter is refused with 400.', 'Conform_bot'],
+  ['with-an-underscore-first', 'A username that starts with an underscore is refused with 400.', '_conform_bot'],
+  ['with-a-dot', 'A username with a dot is refused with 400.', 'conform.bot'],
   ['with-a-hyphen', 'A username with a hyphen is refused with 400.', 'conform-bot'],
 ] as const
 
