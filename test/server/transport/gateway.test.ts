@@ -327,15 +327,19 @@ describe('encrypted sessions', () => {
   })
 })
 
-it('decrypted body has success, requestId, and data or message', { tags: 'envelope/1' }, async () => {
-  const { token } = await newTenant(server)
+it('decrypted body has success, requestId, data or message', { tags: ['envelope/1', 'dispatch-order/1'] }, async () => {
+  const tenant = await newTenant(server)
   const session = await wireSession(server.send)
   const { method, path } = contract.templates.list
   const bodyFor = async (authorization: string) =>
     JSON.parse((await session.call({ method, path, headers: { authorization } })).text)
   const requestId = expect.any(String)
-  expect(await bodyFor(`Bearer ${token}`)).toEqual({ success: true, data: expect.any(Object), requestId })
+  expect(await bodyFor(`Bearer ${tenant.token}`)).toEqual({ success: true, data: expect.any(Object), requestId })
   expect(await bodyFor('Bearer x')).toMatchObject({ success: false, message: expect.any(String), requestId })
+  for (const status of [429, 500]) {
+    await tenant.operator(contract.platform.addFault, { endpoint: 'templates.list', kind: 'status', status })
+    expect(await bodyFor(`Bearer ${tenant.token}`)).toMatchObject({ success: false, requestId })
+  }
 })
 
 describe('disabled transport', () => {
