@@ -137,7 +137,7 @@ describe('issuing of a voucher', () => {
     }
   })
 
-  it('repeated external_issue_id for another recipient is refused as a conflict', { tags: 'issue/2' }, () =>
+  it('repeated external_issue_id for another recipient is refused', { tags: ['issue/1', 'issue/2'] }, () =>
     expect(decideIssue(templateRow(), voucherRow({ recipient_user_id: 'other' }), request, 0)).toEqual({
       ok: false,
       code: 'EXTERNAL_ISSUE_ID_CONFLICT',
