@@ -59,22 +59,22 @@ describe('voucher status', () => {
 
 describe('redemption', () => {
   it('voucher can be redeemed from validFrom until before validUntil', { tags: ['validity/1', 'validity/3'] }, () => {
-    expect(refuseRedeem(voucherRow(), 999)).toEqual({
+    expect(refuseRedeem(voucherRow(), 999, 'user-1')).toEqual({
       ok: false,
       code: 'VOUCHER_NOT_YET_VALID',
       details: { valid_from: '1970-01-01T00:00:01.000Z' },
     })
     expect(refuseRedeem(voucherRow(), 1_000)).toBeNull()
     expect(refuseRedeem(voucherRow(), 1_999)).toBeNull()
-    expect(refuseRedeem(voucherRow(), 2_000)).toEqual({
+    expect(refuseRedeem(voucherRow(), 2_000, 'user-1')).toEqual({
       ok: false,
       code: 'VOUCHER_EXPIRED',
       details: { valid_until: '1970-01-01T00:00:02.000Z' },
     })
   })
 
-  it('second redemption is refused with the id and time of the first', { tags: 'redemptions/2' }, () =>
-    expect(refuseRedeem(redeemedRow(), 1_600)).toEqual({
+  it('second redemption is refused with id and time of the first', { tags: ['redemptions/1', 'redemptions/2'] }, () =>
+    expect(refuseRedeem(redeemedRow(), 1_600, 'user-1')).toEqual({
       ok: false,
       code: 'VOUCHER_ALREADY_REDEEMED',
       details: { redemption_id: 'rdm_1', redeemed_at: '1970-01-01T00:00:01.500Z' },
@@ -137,7 +137,7 @@ describe('issuing of a voucher', () => {
     }
   })
 
-  it('repeated external_issue_id for another recipient is refused as a conflict', { tags: 'issue/2' }, () =>
+  it('repeated external_issue_id for another recipient is refused', { tags: ['issue/1', 'issue/2'] }, () =>
     expect(decideIssue(templateRow(), voucherRow({ recipient_user_id: 'other' }), request, 0)).toEqual({
       ok: false,
       code: 'EXTERNAL_ISSUE_ID_CONFLICT',
@@ -190,12 +190,13 @@ describe('reversal', () => {
     })
   })
 
-  it('refusal as already reversed takes precedence over a closed reversal window', () =>
+  it('refusal as already reversed takes precedence over a closed reversal window', { tags: 'reversal/1' }, () =>
     expect(refuseReverse(redemptionRow({ reversed_at: 1_600 }), 9e12)).toEqual({
       ok: false,
       code: 'REDEMPTION_ALREADY_REVERSED',
       details: { reversed_at: '1970-01-01T00:00:01.600Z' },
-    }))
+    }),
+  )
 })
 
 describe('voucher and redemption records', () => {

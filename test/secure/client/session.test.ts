@@ -228,7 +228,7 @@ describe('resend of an encrypted call', () => {
     },
   )
 
-  it('client does not resend a call that it has already resent', { tags: 'client-modes/1' }, async () => {
+  it('client resends no call twice', { tags: ['client-modes/1', 'encrypted-transport/1'] }, async () => {
     const { server, send } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? refusal(409, 'SECURE_SESSION_EXPIRED') : next())
     expect(await send()).toMatchObject({ ok: false, code: 'SECURE_SESSION_EXPIRED', maybeProcessed: false })

@@ -316,6 +316,9 @@ describe('order of checks of a bot console call', () => {
     expect(await call(pending, held)).toBe('BOT_NOT_APPROVED')
     expect(await call(lacking.id, held)).toBe('INSUFFICIENT_SCOPE')
     expect(await call(full.id, held)).toBe('EXTERNAL_TEMPLATE_ID_EXISTS')
+    const submission = { botId: (await tenant.linkedBot(['vouchers:read'])).id, templateId: 'tpl_0' }
+    expect((await tenant.console(bots.submitTemplate, submission)).code).toBe('INSUFFICIENT_SCOPE')
+    expect((await tenant.console(bots.templates, { botId: submission.botId })).status).toBe(200)
     for (const { id } of [lacking, full]) {
       await tenant.operator(platform.disableBot, { botId: id })
       expect(await call(id, held)).toBe('BOT_DISABLED')

@@ -69,6 +69,16 @@ describe('checks of bot template calls', () => {
     expect(await codesWith('vouchers:templates:write')).toEqual(['INSUFFICIENT_SCOPE', null, 'TEMPLATE_NOT_FOUND'])
   })
 
+  it('template of a bot waits for a review, also after a rejection', { tags: 'template-states/1' }, async () => {
+    const tenant = await newTenant(server)
+    const { create, submit, list } = botCallsOf(tenant, (await tenant.bot()).id)
+    const { id } = (await create()).data
+    await submit(id)
+    expect(await list({ status: 'reviewing' })).toEqual([id])
+    await tenant.operator(contract.platform.rejectTemplate, { templateId: id, code: 'UNCLEAR', reason: 'What is it?' })
+    expect((await submit(id)).data?.status).toBe('reviewing')
+  })
+
   it('auto-approved bot template is reviewing, and active at the next read', {
     tags: 'operator-api/2',
   }, async () => {

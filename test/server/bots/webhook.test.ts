@@ -88,7 +88,9 @@ describe('webhook settings', () => {
     expect([reset.allowed_ips, reset.allowed_updates.length]).toEqual([[], 5])
   })
 
-  it('webhook set checks form, bot, then DNS addresses', { tags: ['webhook-urls/1', 'webhook-urls/3'] }, async () => {
+  it('webhook set checks form, bot, then DNS addresses', {
+    tags: ['webhook-settings/1', 'webhook-urls/1', 'webhook-urls/3'],
+  }, async () => {
     const { tenant } = await botOf()
     const stranger = await botOf()
     const pending = await tenant.appliedBot()
@@ -103,6 +105,7 @@ describe('webhook settings', () => {
       const own = await tenant.bot()
       const forbidden = await tenant.console(contract.webhook.set, { botId: own.id, url: URL_OF })
       expect([forbidden.code, forbidden.details]).toEqual(['WEBHOOK_URL_REFUSED', { reason: 'forbidden_address' }])
+      expect((await own.call(contract.webhook.setByBot, { url: URL_OF })).code).toBe('WEBHOOK_URL_REFUSED')
       expect((await own.call(contract.webhook.info, {})).data.url).toBeNull()
     } finally {
       addresses = ['93.184.215.14']

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { DeliveryScene, SECRET, until } from '../../support/server/deliveries.js'
 
 describe('retry schedule', () => {
-  it('failing webhook gets an update 5 times, then never', { tags: 'retry-schedule/1' }, async () => {
+  it('failing webhook gets 5 attempts', { tags: ['retry-schedule/1', 'deliveries/1', 'signatures/1'] }, async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.respond = () => 500
@@ -35,6 +35,9 @@ describe('retry schedule', () => {
     await scene.untilStatus(marker, 'delivered')
     expect(receiver.calls.filter((it) => it.updateId === updateId)).toHaveLength(5)
     expect((await scene.info()).data).toMatchObject({ dead_letter_count: 1, failed_count: 0, pending_update_count: 0 })
+    await scene.retry(String(updateId))
+    await scene.untilStatus(updateId, 'delivered')
+    expect(receiver.calls.map((it) => scene.verdict(it)).filter(({ ok }) => !ok)).toEqual([])
   })
 
   it('delivery that succeeds is posted once, with the media type and the name of the server', async () => {

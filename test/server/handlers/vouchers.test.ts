@@ -120,11 +120,12 @@ describe('redemption of a voucher', () => {
 })
 
 describe('reversal of a redemption', () => {
-  it('redemption can be reversed for exactly 90 days', { tags: 'reversal/2' }, () =>
+  it('redemption can be reversed for exactly 90 days', { tags: ['redemptions/1', 'reversal/2'] }, () =>
     alone(async (own, tenant) => {
       const [one, two] = [await tenant.redeem(await tenant.issue()), await tenant.redeem(await tenant.issue())]
       own.clock.advance(90 * DAY_MS)
       expect((await tenant.runtime(contract.vouchers.reverse, { redemptionId: one.id })).status).toBe(200)
+      expect((await tenant.runtime(contract.vouchers.redemption, { redemptionId: one.id })).status).toBe(200)
       own.clock.advance(1)
       const late = await tenant.runtime(contract.vouchers.reverse, { redemptionId: two.id })
       expect(late).toMatchObject({

@@ -327,7 +327,7 @@ describe('encrypted sessions', () => {
   })
 })
 
-it('decrypted body has success, requestId, and data or message', { tags: 'envelope/1' }, async () => {
+it('decrypted body has success, requestId, data or message', { tags: ['envelope/1', 'dispatch-order/1'] }, async () => {
   const tenant = await newTenant(server)
   const [bot, session] = [await tenant.bot(), await wireSession(server.send)]
   const bodyFor = async ({ method, path }: { method: string; path: string }, credential: string) =>
@@ -338,6 +338,10 @@ it('decrypted body has success, requestId, and data or message', { tags: 'envelo
     expect(body).toEqual({ success: true, data: expect.any(Object), requestId })
   for (const call of [contract.templates.list, { method: 'GET', path: paths.bootstrap }])
     expect(await bodyFor(call, 'x')).toMatchObject({ success: false, message: expect.any(String), requestId })
+  for (const status of [429, 500]) {
+    await tenant.operator(contract.platform.addFault, { endpoint: 'templates.list', kind: 'status', status })
+    expect(await bodyFor(contract.templates.list, tenant.token)).toMatchObject({ success: false, requestId })
+  }
 })
 
 describe('disabled transport', () => {

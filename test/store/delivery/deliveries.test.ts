@@ -223,7 +223,7 @@ describe('manual retry', () => {
     expect(await retry('dlv_12', false, 'other')).toMatchObject({ code: 'BOT_NOT_FOUND' })
   })
 
-  it('retry makes the delivery ready, keeps the status to restore, and notifies the worker', async () => {
+  it('retry makes the delivery ready, and notifies the worker', { tags: 'manual-retries/1' }, async () => {
     await plantDelivery('bot_1', 1, { status: 'dead_letter', ready: 0 })
     await plantAttempt('dlv_1', 1)
     const op = () => deliveries.retry('acc', 'bot_1', 'dlv_1', false)

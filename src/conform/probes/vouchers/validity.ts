@@ -112,7 +112,8 @@ export const validity = [
 export const validityAfterTheEnd = [
   waiting.partly(1, 'at-valid-until', 'A redemption after validUntil is refused with 409.', async (run) => {
     const { unused } = await ended(run)
-    run.refuses(await run.call(redeem, { credential: credentialOf(run, unused) }), 409)
+    for (const type of ['redeem_code', 'qr_token'] as const)
+      run.refuses(await run.call(redeem, { credential: credentialOf(run, unused, type) }), 409)
   }),
 ]
 

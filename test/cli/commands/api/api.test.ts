@@ -385,7 +385,7 @@ describe('api with responses that are not JSON', () => {
 })
 
 describe('api --secure', () => {
-  test('api --secure required encrypts requests to /api/v1 and sends other paths in plain text', async () => {
+  test('api --secure required encrypts requests to /api/v1 only', { tags: 'encrypted-transport/1' }, async () => {
     const proxy = await recordingProxy(server.baseUrl)
     const given = { env: { ...env, VOUCHERCTL_BASE_URL: proxy.baseUrl } }
     const list = await cli('api GET /open-platform/vouchers/templates?limit=1 --secure required', given)
