@@ -37,7 +37,7 @@ const scopes = ['read', 'templates:write', 'issue', 'verify', 'redeem', 'reverse
 const template =
   'templates create --external-id coffee --name Coffee --type exchange --issuer-name A --fulfiller-name B --fulfillment-category offline_service --acquisition-source free_claim --valid-days 30 --issue-limit 9 --submit'
 
-test('secrets are written only to files for secrets', { tags: ['stored-secrets/1', 'stored-secrets/2'] }, async () => {
+test('commands write secrets only to files for them', { tags: ['stored-secrets/1', 'stored-secrets/2'] }, async () => {
   const session = new CommandSession()
   const { pid } = await session.json('server start --detach --port 0 --auto-approve', { env: environment })
   try {

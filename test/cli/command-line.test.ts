@@ -73,7 +73,7 @@ test.each(sampleOf(cases.filter(([, , leaf]) => leaf.flags)))(
   },
 )
 
-test.each(sampleOf(cases))('global flags stand anywhere: %s', { tags: 'command-line/1' }, async (_name, path) => {
+test.each(sampleOf(cases))('%s takes global flags in any position', { tags: 'command-line/1' }, async (_name, path) => {
   for (let at = 0; at <= path.length; at += 1) {
     const words = ['-o', 'json', '--timeout=5s', '-qn']
     const { line, refusal } = await parse([...path.slice(0, at), ...words, ...path.slice(at)])

@@ -128,7 +128,7 @@ test('the suggested --yes command is quoted for a shell and keeps values that be
   expect(stderr).toContain("`voucherctl webhook inbox clear --inbox 'my inbox' --fields=-x --quiet --yes`")
 })
 
-test('login asks only if it moves a profile to another machine', { tags: 'confirmations/2' }, async () => {
+test('login asks to confirm only if it moves a profile to another machine', { tags: 'confirmations/2' }, async () => {
   const { baseUrl } = await stub(() => success(pageOf()))
   const jwt = { value: 'eyJold.a.b', origin: 'http://127.0.0.1:1' }
   const given = (base_url: string) => {

@@ -82,7 +82,7 @@ test.each(calls)('the command %s exits 3 without a credential and says how to pr
   expect(received).toEqual([])
 })
 
-test.each(calls)('the dry run of %s sends and reveals nothing', { tags: 'hidden-values/1' }, async (path, { args }) => {
+test.each(calls)('%s --dry-run sends nothing, hides secrets', { tags: 'hidden-values/1' }, async (path, { args }) => {
   const { baseUrl, received } = await stub(() => success({}))
   for (const format of ['--json', '']) {
     const ran = await cli(`${path} ${args} --dry-run ${format} --base-url ${baseUrl}`, { env: secrets })

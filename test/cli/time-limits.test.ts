@@ -5,7 +5,7 @@ import { slowServers } from '../support/cli/slow-servers.js'
 const commands = ['conform', 'conform --read-only', 'platform activity', 'server logs', 'server logs --tail 3']
 
 test.each(commands)(
-  '%s exits 9 within --timeout, for responses with nothing, a part, or too slow ones',
+  '%s exits 9 within --timeout if the response is missing, incomplete or too slow',
   { tags: 'time-limits/1' },
   async (command) => {
     for (const [what, start] of Object.entries(slowServers)) {

@@ -47,7 +47,7 @@ test('the client quotes no values of a 200 without the envelope (they may be red
   expect(JSON.stringify(readStatus(200, { id: 'vch_1', credentials: [{ value: 'M9S3' }] }))).not.toContain('M9S3')
 })
 
-test('the client accepts without an envelope any JSON except `success: false`', { tags: 'success/1' }, () => {
+test('an endpoint without envelope may return any JSON but `success: false`', { tags: 'success/1' }, () => {
   const bare = (body: unknown) => readResponse({ status: 200, headers: {}, body: JSON.stringify(body) }, { bare: true })
   expect(bare({ v: 1 })).toMatchObject({ ok: true, data: { v: 1 } })
   expect(bare({ success: true, data: { v: 1 } })).toMatchObject({ ok: true, data: { v: 1 } })

@@ -56,7 +56,7 @@ describe('encrypted and plain paths', () => {
     expect(server.processed).toHaveLength(4)
   })
 
-  it('withSecure sends operator requests in plain text if trusted', { tags: 'encrypted-transport/3' }, async () => {
+  it('withSecure sends operator calls plain on a trusted channel', { tags: 'encrypted-transport/3' }, async () => {
     const { server, send } = setup({ trustedChannel: true })
     const plain = ['/_platform/v1/reviews?kind=bot', '/healthz', '/readyz', '/metrics']
     for (const path of plain) await send({ ...read, path })
@@ -137,7 +137,7 @@ describe('failures of encrypted calls', () => {
     })
   })
 
-  it('withSecure returns SECURE_ANSWER_REFUSED for a plain voucher error', { tags: 'client-modes/6' }, async () => {
+  it('withSecure returns SECURE_ANSWER_REFUSED for an unencrypted error', { tags: 'client-modes/6' }, async () => {
     const server = makeFakeServer(() => START)
     const { client } = clientOf(server)
     server.intercept = (request, next) =>

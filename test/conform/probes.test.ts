@@ -3,7 +3,7 @@ import { startReference } from '../support/conform/conform.js'
 import { MAX_WAIT_MS, probesByRule, reviewed } from '../support/conform/probes-by-rule.js'
 
 const byRule = probesByRule()
-const nameOf = (rule: string) => `reference follows ${rule}`
+const nameOf = (rule: string) => `reference server follows rule ${rule}`
 /** Verdicts, or results that do not hold, by the id of their probe. */
 const results = new Map<string, unknown>()
 
@@ -32,6 +32,7 @@ beforeAll(async ({}, { tasks }) => {
 for (const [rule, probes] of byRule) {
   test(nameOf(rule), { tags: rule }, () => {
     const others = probes.filter((it) => results.get(it) !== 'holds')
-    expect(others.map((it) => results.get(it) ?? it)).toEqual([])
+    const found = others.map((it) => results.get(it) ?? it)
+    expect(found, others.join(', ')).toEqual([])
   })
 }

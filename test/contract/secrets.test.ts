@@ -66,7 +66,7 @@ test('replaceSecretForms() does not change a UUID, such as a generated idempoten
 })
 
 test.each(secretForms)(
-  'it hides the example of a $what',
+  'replaceSecretForms() hides the example of a $what',
   { tags: ['secrets-of-exchanges/2', 'hidden-values/1'] },
   ({ example, isCode }) => {
     expect(shown(`was ${example}`)).toBe(isCode ? 'was [code]' : 'was [token]')

@@ -103,7 +103,7 @@ describe('review of a template', () => {
   )
 })
 
-it('template changes state only as specified, by any calls', { tags: ['templates/1', 'template-states/1'] }, () => {
+it('template changes state only as specified, in any sequence', { tags: ['templates/1', 'template-states/1'] }, () => {
   const edges = ['draft>reviewing', 'reviewing>active', 'reviewing>rejected', 'rejected>reviewing']
   const steps = fc.array(fc.constantFrom('submit', 'approve', 'reject'), { maxLength: 20 })
   fc.assert(

@@ -60,7 +60,7 @@ const mutation = {
   requirement: 'Each change of the code about money and trust is noticed by a test, or has no effect.',
 }
 
-/** Result of a campaign whose long form has not been run since results are recorded. */
+/** Result of a campaign whose long form has not been run since results were first recorded. */
 const none = { date: null, commit: null, figures: null }
 
 const titles = { not_proven: 'Not proven', unknown: 'Unknown', proven: 'Proven' }

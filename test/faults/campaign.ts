@@ -30,7 +30,7 @@ export interface Campaign {
   /** Short id for --only, such as R1; parts of a campaign share it. */
   readonly row: string
   readonly name: string
-  /** Ids of the rules that the campaign holds. The page of evidence reads `name`, `tags` and `requirement` as literals. */
+  /** Ids of the rules that the campaign holds. evidence/proofs.js reads `name`, `tags` and `requirement` as literals. */
   readonly tags: readonly string[]
   /** The fault, and what must hold. */
   readonly requirement: string

@@ -37,7 +37,7 @@ export async function main(args: string[], root: string): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void killServers().then(() => process.exit(1)))
   }
-  // Before the first result changes the tree.
+  // The first result changes the tree, so read the revision first.
   const now = flags.quick ? undefined : revision(root)
   const rows: Row[] = []
   for (const campaign of chosen) {

@@ -205,7 +205,7 @@ describe.each([
     await page.getByText('Live', { exact: true }).waitFor()
   })
 
-  test(`tab that the page of a ${name} opens has a copy of the session`, { tags: 'page/4' }, async () => {
+  test(`tab that the page of a ${name} opens has its own copy of the session`, { tags: 'page/4' }, async () => {
     const page = await openPage()
     const requested: string[] = []
     page.context().on('request', (it) => requested.push(it.url()))

@@ -1,6 +1,6 @@
 /**
  * The code that decides about money and trust, in portions with the tests that must notice a mutant of it. `sources` are
- * files, or folders without their subfolders. `tags` are rules that the code decides; the page of evidence reads `name` and
+ * files, or folders without their subfolders. `tags` are rules that the code decides; evidence/proofs.js reads `name` and
  * `tags` as literals. The tests run on SQLite, or on PostgreSQL if `onPostgres` is true.
  */
 export const portions = [

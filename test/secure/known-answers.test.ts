@@ -40,7 +40,7 @@ describe.each(vectors.positive)('$id', { tags: 'bootstrap-and-session/1' }, (it_
     expect(secure.decodePublicKey(it_.clientPublicKey)).toEqual(clientPoint)
   })
 
-  it('keys of a transport vector give client and server its secret', { tags: 'bootstrap-and-session/3' }, () => {
+  it('keys of a transport vector give client and server its shared secret', { tags: 'bootstrap-and-session/3' }, () => {
     expect(text(secure.agreeAsClient(client.privateKey, serverPoint))).toBe(derived.sharedSecret)
     expect(text(server.agree(clientPoint))).toBe(derived.sharedSecret)
   })

@@ -24,7 +24,7 @@ describe('session request', { tags: 'bootstrap-and-session/4' }, () => {
       },
     )
 
-  it('session request gets one of 600 s', { tags: ['bootstrap-and-session/1', 'bootstrap-and-session/2'] }, () => {
+  it('new encrypted session lasts 600 s', { tags: ['bootstrap-and-session/1', 'bootstrap-and-session/2'] }, () => {
     const made = create({ clientPublicKey })
     if (!made.ok) throw new Error(made.code)
     const { session, response } = made

@@ -8,7 +8,7 @@ import { bearerLine, getBytes, RawConnection } from '../support/server/raw.js'
 import { standaloneServer } from '../support/server/server.js'
 import { newTenant } from '../support/server/tenant.js'
 
-it('fault with a share affects calls by random numbers, and is not used up', { tags: 'faults/2' }, async () => {
+it('fault with a share affects calls by their random number, and is not used up', { tags: 'faults/2' }, async () => {
   const shares = [0.1, 0.2499, 0.25, 0.9, 0]
   const random = () => {
     const bytes = Buffer.alloc(4)

@@ -455,7 +455,7 @@ it('hold and silence of a seed affect calls again after a reset', { tags: 'fault
   }
 })
 
-it.each(['hold', 'error'] as const)('fault %s affects nth, share, and match', { tags: 'faults/2' }, async (kind) => {
+it.each(['hold', 'error'] as const)('%s affects calls by nth, share and match', { tags: 'faults/2' }, async (kind) => {
   const fault = kind === 'hold' ? ({ kind, at: 'before', hold_ms: 1 } as const) : { kind }
   const affected = async (selection: object, calls: number) => {
     await server.reset()

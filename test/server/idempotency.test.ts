@@ -92,7 +92,7 @@ describe('concurrent calls with idempotency keys', () => {
     ])
   })
 
-  it('key in use is 409 for another request', { tags: ['idempotency-keys/1', 'idempotency-keys/4'] }, async () => {
+  it('key in use is 409 for a different request', { tags: ['idempotency-keys/1', 'idempotency-keys/4'] }, async () => {
     const scene = await Scene.of(server, contract.vouchers.redeem)
     const { store, arrived, release } = holdWrites(server.deps.store)
     const to = scene.twin({ store })

@@ -39,7 +39,7 @@ describe('rate limit names', { tags: ['rate-limits/2', 'rate-limits/3'] }, () =>
     if (caller === 'operator') return undefined
     return names[id] ?? (caller === 'jwt' ? 'console' : 'bot_calls')
   }
-  it('endpoints have their rate limit names', { tags: 'rate-limits/1' }, () => {
+  it('endpoints have the documented rate limit names', { tags: 'rate-limits/1' }, () => {
     for (const it of endpoints as readonly Endpoint[]) expect([it.id, it.limit]).toEqual([it.id, limitOf(it)])
   })
 
@@ -66,7 +66,7 @@ describe('rate limit names', { tags: ['rate-limits/2', 'rate-limits/3'] }, () =>
 describe('rate limit', { tags: 'rate-limits/2' }, () => {
   const list = contract.templates.list
 
-  it('headers count down, then calls get 429 for a time', { tags: ['rate-limits/1', 'rate-limits/4'] }, async () => {
+  it('rate limit headers count down, then calls get 429', { tags: ['rate-limits/1', 'rate-limits/4'] }, async () => {
     const tenant = await newTenant(limited({ reads: { calls: 2, seconds: 60 } }))
     const call = () => tenant.runtime(list, {})
     const first = await call()
@@ -110,7 +110,7 @@ describe('rate limit', { tags: 'rate-limits/2' }, () => {
     expect((await tenant.runtime(contract.vouchers.verify, { credential: codeOf(voucher) })).status).toBe(200)
   })
 
-  it('console limit is per account, without headers', { tags: ['rate-limits/3', 'rate-limits/4'] }, async () => {
+  it('console limit is per account, without RateLimit', { tags: ['rate-limits/3', 'rate-limits/4'] }, async () => {
     const server = limited({ console: { calls: 3, seconds: 60 } })
     // Creating a tenant takes two console calls.
     const [one, two] = [await newTenant(server), await newTenant(server)]
@@ -177,7 +177,7 @@ describe('limit of failed authentications', () => {
       headers: credential === undefined ? {} : { authorization: `Bearer ${credential}` },
     })
 
-  it('beyond the limit bad credentials get 429, and valid ones succeed', { tags: 'rate-limits/5' }, async () => {
+  it('beyond auth_failures bad credentials get 429, and valid ones succeed', { tags: 'rate-limits/5' }, async () => {
     const server = limited({ auth_failures: { calls: 2, seconds: 60 } })
     const tenant = await newTenant(server)
     expect((await send(server, contract.templates.list)).status).toBe(401)

@@ -94,7 +94,7 @@ async function trueOffset(): Promise<number> {
   return Date.parse(data.now) - Date.now()
 }
 
-test('of 600 changes of a page with forged headers, only one is made', { tags: 'page-requests/2' }, async () => {
+test('of 600 page changes with forged headers, only the right one is made', { tags: 'page-requests/2' }, async () => {
   const rows = combinations(hosts(), [...origins(), noOrigin], sites, tokens())
   expect([rows.length, succeeding(rows).length]).toEqual([600, 1])
   expect(await surprises('POST', '/_platform/v1/clock/advance', rows, '{"seconds":86400}')).toEqual([])
@@ -102,13 +102,13 @@ test('of 600 changes of a page with forged headers, only one is made', { tags: '
   expect(days).toBe(1)
 })
 
-test('of 120 page reads with forged headers, the right one succeeds', { tags: 'page-requests/2' }, async () => {
+test('of 120 page reads with forged headers, only the right one succeeds', { tags: 'page-requests/2' }, async () => {
   const rows = combinations(hosts(), sites, tokens())
   expect([rows.length, succeeding(rows).length]).toEqual([120, 1])
   expect(await surprises('GET', '/_platform/v1/reviews', rows)).toEqual([])
 })
 
-test('of 96 calls with the operator key, four without forgery succeed', { tags: 'page-requests/1' }, async () => {
+test('of 96 calls with the operator key, the four without forgery succeed', { tags: 'page-requests/1' }, async () => {
   const bearer: Option = [[`Authorization: Bearer ${server.operatorKey}`]]
   const rows = combinations(hosts(), origins().slice(0, 2), sites, [[bearer[0]]], [[[]], [[`Page-Token: ${token}`]]])
   const judged = rows.map((row) => ({ row, wrong: row.filter((it) => it[1] !== undefined && it !== noSite)[0]?.[1] }))

@@ -48,7 +48,7 @@ async function session(): Promise<Headers> {
   return { 'page-token': body.token }
 }
 
-test('page is served for all paths, with headers that limit what it loads', { tags: 'page-headers/1' }, async () => {
+test('page is served for view paths, with headers that limit what it loads', { tags: 'page-headers/1' }, async () => {
   for (const path of ['', '/', '/requests/req_01', '/vouchers/vch_1?tab=life']) {
     const { status, headers, text } = await send('GET', `/_platform/ui${path}`, { 'sec-fetch-site': 'none' })
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])

@@ -96,7 +96,7 @@ describe('settings of an application', () => {
     expect(await get()).toMatchObject({ name: 'app_1', linkedBots: [], updatedAt: iso(NOW) })
   })
 
-  it('creation is refused at the limit of the account alone', { tags: 'applications/2' }, async () => {
+  it('application creation is refused at the limit of its own account', { tags: 'applications/2' }, async () => {
     await create('app_other', 'other')
     const limited = (id: string) => store.write(() => apps.create('acc', id, { name: id }, NOW, 2))
     expect(await limited('app_2')).toEqual(await get('app_2'))

@@ -62,7 +62,7 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
     store = fresh
   })
 
-  it('plants applications, tokens, templates and linked bots with their states', { tags: 'seeds/1' }, async () => {
+  it('plantSeed() plants applications, tokens, templates and bots with states', { tags: 'seeds/1' }, async () => {
     expect(await plantSeed(store, seed, NOW)).toBe('planted')
     expect(await store.read(() => apps.get('acme', 'app_coffee'))).toMatchObject({
       name: 'Coffee shop',

@@ -30,7 +30,7 @@ const listed = async (appId = 'app_1') => {
 }
 
 describe('limit of active tokens', () => {
-  it('creation is refused at the limit of one application', { tags: 'application-tokens/2' }, async () => {
+  it('token creation is refused at the limit of its own application', { tags: 'application-tokens/2' }, async () => {
     await create('tok_1', {}, 1)
     const refused = { ok: false, code: 'TOKEN_LIMIT_REACHED', details: { limit: 1 } }
     expect(await create('tok_2', {}, 1)).toMatchObject(refused)

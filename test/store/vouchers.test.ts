@@ -39,7 +39,7 @@ describe('locks of operations on vouchers', () => {
     expect(locksOf(redeem({ ...call, credential, redemptionId: 'rdm_1' }).next())).toEqual([undefined, 'row'])
   })
 
-  it('reverse locks the redemption after it looks for its record', { tags: 'reversal/1' }, () => {
+  it('reverse locks the redemption after it looks for its idempotency record', { tags: 'reversal/1' }, () => {
     const op = reverse({ ...call, redemptionId: 'rdm_1' })
     expect(locksOf(op.next())).toEqual([undefined])
     expect(locksOf(op.next(undefined))).toEqual(['row'])

@@ -56,7 +56,7 @@ test('a flipped bit in an inbox harms one line, reported if unparsable', { tags:
   expect(new Inbox(dir).find({}).map(({ id }) => id)).toContain('2-1')
 })
 
-test('an inbox file cut at any byte returns complete lines without damage', { tags: 'inbox-files/2' }, async () => {
+test('an inbox file cut at any byte has its complete lines and no damage', { tags: 'inbox-files/2' }, async () => {
   const whole = temporaryDir()
   const writer = new InboxWriter(whole)
   const ends: number[] = []

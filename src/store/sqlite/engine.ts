@@ -50,7 +50,7 @@ export function sqliteProblemOf(error: unknown): SqliteProblem | null {
   if (typeof error !== 'object' || error === null) return null
   const code = 'errcode' in error ? error.errcode : null
   if (typeof code === 'number') return PROBLEMS[code & 0xff] ?? 'other'
-  // The all() of @photostructure/sqlite 1.2.1 throws errors without the number, such as for a damaged page.
+  // The all() of @photostructure/sqlite 1.2.1 throws errors without `errcode`, such as for a damaged page.
   return 'code' in error && error.code === 'ERR_SQLITE_ERROR' ? 'other' : null
 }
 

@@ -44,7 +44,7 @@ const whole = test.skipIf(isRest)
 
 const outs = ['out.csv', 'out.ndjson']
 
-test.each(outs)('a journal cut anywhere repeats no row of %s', { tags: 'journal-of-bulk-commands/1' }, async (out) => {
+test.each(outs)('%s repeats no row if its journal was cut', { tags: 'journal-of-bulk-commands/1' }, async (out) => {
   const { journal, results, resume } = await completeRun(out)
   const first = journal.indexOf(LF) + 1
   for (const at of [...offsetsIn(journal, first), journal.length]) {
@@ -56,7 +56,7 @@ test.each(outs)('a journal cut anywhere repeats no row of %s', { tags: 'journal-
   }
 })
 
-test.each(outs)('a damaged journal repeats no row of %s', { tags: 'journal-of-bulk-commands/1' }, async (out) => {
+test.each(outs)('%s repeats no row if its journal is damaged', { tags: 'journal-of-bulk-commands/1' }, async (out) => {
   const { journal, results, resume } = await completeRun(out)
   const first = journal.indexOf(LF) + 1
   const last = journal.lastIndexOf(LF, -2) + 1
@@ -71,7 +71,7 @@ test.each(outs)('a damaged journal repeats no row of %s', { tags: 'journal-of-bu
   }
 })
 
-test.each(outs)('--resume cuts only unlisted lines of %s', { tags: 'journal-of-bulk-commands/2' }, async (out) => {
+test.each(outs)('--resume cuts from %s what no journal lists', { tags: 'journal-of-bulk-commands/2' }, async (out) => {
   const { bulk, results, run, resume } = await completeRun(out)
   const [head = ''] = out === 'out.csv' ? results.toString().split('\n', 1) : []
   for (const tail of ['5', '5,"x\n\n', `${head}\n`, '{"line":', '\0'.repeat(400), '5,x,y\n6,z,z\n']) {
@@ -88,7 +88,7 @@ test.each(outs)('--resume cuts only unlisted lines of %s', { tags: 'journal-of-b
   expect(await run()).toMatchObject({ exit: 2, stderr })
 })
 
-test.each(outs)('a damaged %s loses and repeats no result', { tags: 'journal-of-bulk-commands/1' }, async (out) => {
+test.each(outs)('--resume leaves a damaged %s as it is', { tags: 'journal-of-bulk-commands/1' }, async (out) => {
   const { results, resume } = await completeRun(out)
   for (const at of offsetsIn(results, 0)) {
     const damaged = flipped(results, at)

@@ -185,7 +185,7 @@ test('server start refuses a --key-file that others can read', { tags: 'data-fol
   expect((await start(`--data ${join(folder, 'second')} --key-file ${keys}`)).exit).toBe(0)
 })
 
-test('server start accepts a group-readable --key-file only as root (mounts)', { tags: 'data-folder/3' }, async () => {
+test('server start accepts a group-readable --key-file only if owned by root', { tags: 'data-folder/3' }, async () => {
   const folder = temporaryDir()
   await start(`--data ${join(folder, 'first')}`)
   const keys = join(folder, 'first', 'keys.json')

@@ -83,7 +83,7 @@ test('a profile keeps its credentials if its server moves to another port', { ta
   expect((await json(home, 'server stop')).pid).toBe(moved.pid)
 })
 
-test.each(['stop', 'kill'])('no credential goes to a stranger after a %s', { tags: 'local-server/5' }, async (end) => {
+test.each(['stop', 'kill'])('no other server gets credentials after a %s', { tags: 'local-server/5' }, async (end) => {
   const { home, server } = await homeWithCredentials()
   let shown = JSON.parse(readFileSync(fileOf(home), 'utf8'))
   await run(home, 'server stop')
@@ -210,7 +210,7 @@ test('server start without a port takes a free one and names who has 8420', { ta
   ])
 })
 
-test('parallel starts without a port get a port each, and one a data folder', { tags: 'local-server/3' }, async () => {
+test('parallel starts get own ports, and only one of them each data folder', { tags: 'local-server/3' }, async () => {
   const home = temporaryDir()
   const dirs = ['a', 'b', 'c'].map((it) => join(home, it))
   onTestFinished(async () => {

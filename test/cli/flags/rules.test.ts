@@ -60,7 +60,7 @@ test('help and commands --json show conflicts and needs of flags', { tags: 'rule
   expect(rules).toContainEqual(['--secret-file', ['--as-recorded'], ['--resign', '--set']])
 })
 
-test('completion omits conflicting flags and first offers needed', { tags: 'rules-between-flags/1' }, async () => {
+test('completion omits conflicting flags and offers needed ones first', { tags: 'rules-between-flags/1' }, async () => {
   const { values } = await complete('server start --data x --')
   expect(values).toContain('--seed')
   expect(values).not.toContain('--memory')

@@ -49,7 +49,7 @@ test('without a terminal a guide keeps tables and links, and has 80 columns', { 
   expect(stdout).toContain('](../contract/rules/')
 })
 
-test.each([60, 80, 120])('a topic fits %i columns, except its code', { tags: 'help-topics/2' }, async (columns) => {
+test.each([60, 80, 120])('a help topic fits %i columns except in code', { tags: 'help-topics/2' }, async (columns) => {
   for (const topic of ['reference-server', 'rules', 'exit-codes', 'output']) {
     const { stdout } = await cli(`help ${topic}`, { terminal: true, columns })
     const prose = stdout.replace(/^```[^]*?^```$/gm, '').split('\n')

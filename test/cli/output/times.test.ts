@@ -37,7 +37,7 @@ test('relative times count from the Date header of the server, whose clock may b
   expect(await run('apps list --fields createdAt', same)).toContain(`${local} (10s ago)\n`)
 })
 
-test('a time in a record, headline and error for people is local, in JSON UTC', { tags: 'tables/1' }, async () => {
+test('a time in a record, headline or error is local for people, UTC in JSON', { tags: 'tables/1' }, async () => {
   expect(await run('apps get app_01', success(app))).toMatch(/^created at +2026-11-22 04:00:05\+08:00$/m)
   const clock = success({ now: createdAt, test_clock: true })
   expect(await run('platform clock show', clock)).toContain(`The test clock says ${local}.`)

@@ -454,7 +454,7 @@ describe('scenario run against a server', () => {
     expect(received).toHaveLength(1)
   })
 
-  it('scenario run starts a server for a file with `own` unless a flag names it', { tags: 'scenarios/1' }, async () => {
+  it('scenario run starts a server for a file with `own` unless flags name one', { tags: 'scenarios/1' }, async () => {
     const { baseUrl, received } = await stub(() => success({ items: [] }))
     const given = written('server: { own: true }\nsteps: [{ call: apps.list }]')
     writeFileSync(join(given.cwd, 'b.yaml'), 'steps: [{ call: apps.list }]')

@@ -82,7 +82,7 @@ describe('encrypted call', () => {
     expect(new Set(envelopes.map(({ sid }) => sid)).size).toBe(1)
   })
 
-  it('session and dispatch requests have the origin, bound to the keys', { tags: 'session-origins/1' }, async () => {
+  it('session and dispatch requests send the origin that binds the keys', { tags: 'session-origins/1' }, async () => {
     const { server, send } = setup({ origin: 'https://console.example' })
     expect((await send()).ok).toBe(true)
     expect(server.requests.map(({ headers }) => headers.origin)).toEqual([
@@ -115,7 +115,7 @@ describe('encrypted call', () => {
 })
 
 describe('session renewal', () => {
-  it('client renews its session 5 s before end', { tags: ['client-modes/1', 'bootstrap-and-session/1'] }, async () => {
+  it('client renews session 5 s before its end', { tags: ['client-modes/1', 'bootstrap-and-session/1'] }, async () => {
     const { server, send, advance } = setup()
     await send()
     advance(594_999)

@@ -38,7 +38,7 @@ describe('bots.apply', () => {
     expect((await tenant.console(bots.apply, botBody({ username }))).data.username).toBe(username)
   })
 
-  it('exactly one of several concurrent bots of one username is created', { tags: 'bot-records/1' }, async () => {
+  it('exactly one of several concurrent bots.apply of a username succeeds', { tags: 'bot-records/1' }, async () => {
     const tenants = await Promise.all(Array.from({ length: 8 }, () => newTenant(server)))
     const username = `wanted_${serial()}`
     const responses = await Promise.all(tenants.map(({ console }) => console(bots.apply, botBody({ username }))))
@@ -188,7 +188,7 @@ describe('bot review', () => {
 describe('one-time token', () => {
   const read = async (tenant: Tenant, botId: string) => (await tenant.console(bots.get, { botId })).data
 
-  it('only the first read returns the bot token', {
+  it('only the first read after the approval returns the bot token', {
     tags: ['bot-states/1', 'bot-records/2', 'bot-records/5'],
   }, async () => {
     const tenant = await newTenant(server)

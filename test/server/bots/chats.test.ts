@@ -18,7 +18,7 @@ afterAll(() => server.close())
 const seconds = START_MS / 1000
 
 describe('creation of a chat', () => {
-  it('new chat is private and empty, and sends the bot an update', {
+  it('new chat is private and empty, and its creation sends the bot a membership update', {
     tags: ['envelope/6', 'times/2', 'chats/2'],
   }, async () => {
     const bot = await tenant.bot()

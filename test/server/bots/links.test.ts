@@ -43,7 +43,7 @@ describe('link of a bot to an application', () => {
     await own.close()
   })
 
-  it('one of two concurrent links of a bot to applications succeeds', { tags: 'applications/4' }, async () => {
+  it('one of two concurrent links of a bot to two applications succeeds', { tags: 'applications/4' }, async () => {
     const tenant = await newTenant(server)
     const sibling = await newTenant(server, tenant.accountId)
     const { id: botId } = await tenant.approvedBot()

@@ -255,7 +255,7 @@ describe('held poll', () => {
     expect(polls.isOpen(bot.id)).toBe(false)
   })
 
-  it('held poll returns no update that follows a new bot token', { tags: 'bot-records/5' }, async () => {
+  it('held poll returns no update that is created after a new bot token', { tags: 'bot-records/5' }, async () => {
     let first = true
     polls.beforeWait = async () => {
       if (!first) return

@@ -226,7 +226,7 @@ describe('planted fault late', () => {
     expect(state).toEqual({ wrong: 'old', right: 'new' })
   })
 
-  it('waits for the next update of its chat, whatever its status', { tags: 'faults-of-deliveries/3' }, async () => {
+  it('late waits for the next update of its chat, of any status', { tags: 'faults-of-deliveries/3' }, async () => {
     const { scene, receiver, say: sayHere } = await open()
     const other = await newChat(scene.tenant, scene.bot)
     receiver.respond = (call) => (textOf(call) === 'next' ? 500 : 200)
@@ -256,7 +256,7 @@ describe('planted fault late', () => {
     expect(updateIds(receiver)).toEqual([2, 3, 1])
   })
 
-  it('ends after 10 s by the clock of the server without an update', { tags: 'faults-of-deliveries/3' }, async () => {
+  it('late ends after 10 s by the server clock without an update', { tags: 'faults-of-deliveries/3' }, async () => {
     const { scene, receiver, say } = await open()
     await plant(scene, { kind: 'late' })
     await say('late')

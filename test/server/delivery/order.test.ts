@@ -222,7 +222,7 @@ describe('stopping worker', () => {
     await scene.untilStatus(2, 'delivered')
   })
 
-  it('stopping worker aborts attempts after its grace, to be retried', { tags: 'delivery-attempts/3' }, async () => {
+  it('stopping worker aborts attempts after a grace time, to be retried', { tags: 'delivery-attempts/3' }, async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.respond = () => new Promise(() => {})

@@ -54,7 +54,7 @@ describe('retry schedule', () => {
 })
 
 describe('webhook secret', () => {
-  it('delivery has both signatures in the grace period', { tags: ['webhook-settings/3', 'signatures/2'] }, async () => {
+  it('delivery is signed by both secrets during grace', { tags: ['webhook-settings/3', 'signatures/2'] }, async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     await scene.set(receiver)

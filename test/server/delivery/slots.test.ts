@@ -65,7 +65,7 @@ describe('delivery slots', () => {
     expect(slow.map(hanging.heldBy)).toEqual([2, 1, 1])
   })
 
-  it('concurrent attempts never exceed the slots, whoever delivers', { tags: 'delivery-slots/1' }, async () => {
+  it('concurrent attempts of any accounts never exceed the slots', { tags: 'delivery-slots/1' }, async () => {
     const scene = await DeliveryScene.open({ started: false })
     const hanging = hangingReceivers(scene)
     for (let n = 0; n < 6; n++) await hanging.bots(await newTenant(scene.server), 1, 1)

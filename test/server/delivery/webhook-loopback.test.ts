@@ -6,12 +6,12 @@ import { newReceiver, until } from '../../support/server/deliveries.js'
 import { standaloneServer } from '../../support/server/server.js'
 import { newTenant } from '../../support/server/tenant.js'
 
-it('--dev-webhook-loopback is refused unless the server is on the loopback', { tags: 'webhook-urls/5' }, async () => {
+it('--dev-webhook-loopback is refused unless the server listens on loopback', { tags: 'webhook-urls/5' }, async () => {
   const options = { memory: true, port: 0, webhookLoopbackPorts: [8787] }
   await expect(startServer({ ...options, host: '0.0.0.0' })).rejects.toThrow(RangeError)
 })
 
-it('server uses its loopback ports and egress IPs', { tags: ['webhook-settings/1', 'webhook-urls/5'] }, async () => {
+it('server delivers to named loopback ports only', { tags: ['webhook-settings/1', 'webhook-urls/5'] }, async () => {
   const [named, unnamed] = [await newReceiver(), await newReceiver()]
   const server = await standaloneServer({ webhookLoopbackPorts: [named.port], egressIps: ['93.184.215.14'] })
   try {

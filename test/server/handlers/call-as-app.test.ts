@@ -76,7 +76,7 @@ describe('calls as an application', () => {
     for (const { value } of credentials) expect(issued.text + redeemed.text).not.toContain(value)
   })
 
-  it('calls are marked in log, activity and history, and make no token', { tags: 'acting-for-others/2' }, async () => {
+  it('operator calls make no token; log, activity, history mark them', { tags: 'acting-for-others/2' }, async () => {
     const input = issueInput()
     const issued = await make({ endpoint: 'vouchers.issue', input })
     const voucherId = String(dataOf(issued).id)
@@ -289,7 +289,7 @@ describe('log of calls as an application', () => {
 })
 
 describe('credentials for the operator', () => {
-  it('operator sees the credentials of a voucher, as a marked event', { tags: 'acting-for-others/2' }, async () => {
+  it('operator sees the credentials of a voucher; the history marks it', { tags: 'acting-for-others/2' }, async () => {
     const voucher = await tenant.issue(templateId)
     const shown = await tenant.operator(platform.showCredentials, { voucherId: voucher.id })
     expect(shown.data).toEqual({ voucher_id: voucher.id, credentials: voucher.credentials })
@@ -307,7 +307,7 @@ describe('credentials for the operator', () => {
     for (const { value } of voucher.credentials) expect(text).not.toContain(value)
   })
 
-  it('server beyond loopback shows no credentials, makes no such call', {
+  it('server beyond loopback shows no credentials and makes no call as an application', {
     tags: 'acting-for-others/1',
   }, async () => {
     const { id: voucherId } = await tenant.issue(templateId)

@@ -177,7 +177,7 @@ describe('calls as an account', () => {
     expect((await tenant.console(bots.get, { botId })).data.one_time_token).toMatch(/^sbot_/)
   })
 
-  it('every call of bots and accounts is offered, unless for a token', {
+  it('every call of bots and accounts is offered, except those that only make a token', {
     tags: 'acting-for-others/1',
   }, async () => {
     const idsOf = ({ body }: { readonly body: unknown }) =>

@@ -24,7 +24,7 @@ it('overview counts failed calls by code, without those that watch the server', 
   expect(await countOf('TEMPLATE_NOT_FOUND')).toBe(missing)
 })
 
-it('overview has failed attempts, late deliveries, faults, reviews and the clock', { tags: 'activity/4' }, async () => {
+it('overview has failed attempts, failing deliveries, faults, reviews, the clock', { tags: 'activity/4' }, async () => {
   const scene = await DeliveryScene.open()
   const { server: own, tenant } = scene
   const read = async () => (await tenant.operator(platform.overview, {})).data

@@ -341,7 +341,7 @@ describe('replay by the operator', () => {
     expect(data.verification).toMatchObject({ ok: false, explanation: expect.stringContaining('written again') })
   })
 
-  it('replay after 300 s is stale', { tags: ['replays-by-the-operator/2', 'replays-by-the-operator/4'] }, async () => {
+  it('as_sent after 300 s is stale', { tags: ['replays-by-the-operator/2', 'replays-by-the-operator/4'] }, async () => {
     const { scene, delivery } = await delivered(401, { date: '' })
     const twin = { ...scene.server.deps.attempts.of(delivery.id)[0] }
     scene.server.deps.attempts.clear()
@@ -443,7 +443,7 @@ describe('replay by the operator', () => {
     expect((await replay(scene, delivery.id, { mode: 'resigned' })).data.status).toBe(200)
   })
 
-  it('replay beyond 16 of a process is 429', { tags: 'replays-by-the-operator/3' }, async () => {
+  it('replay beyond 16 concurrent ones of a process is 429', { tags: 'replays-by-the-operator/3' }, async () => {
     const { scene, receiver, delivery } = await delivered(200)
     await scene.set(receiver, { max_connections: 100 })
     let end = () => {}

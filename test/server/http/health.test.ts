@@ -78,7 +78,7 @@ test.each([
   expect(await ask(server, ...lines)).toEqual(foreignHost)
 })
 
-test.each(forwarding)('/metrics needs the key with the header %s', { tags: 'health-routes/2' }, async (header) => {
+test.each(forwarding)('/metrics needs the operator key with header %s', { tags: 'health-routes/2' }, async (header) => {
   expect(await ask(server, get, ownHost, header)).toEqual(unknown)
   expect(await ask(server, get, ownHost, header, `Authorization: Bearer opk_${'0'.repeat(36)}`)).toEqual(unknown)
   expect(await ask(server, get, ownHost, header, key(server))).toEqual(open)
@@ -93,7 +93,7 @@ test('server without the operator API refuses another Host on /metrics, and ever
   for (const header of forwarding) expect(await ask(closed, get, ownHost, header)).toEqual(unknown)
 })
 
-test('beyond loopback /metrics responds under any Host only to the key', { tags: 'health-routes/2' }, async () => {
+test('/metrics beyond loopback responds to a foreign Host only with the key', { tags: 'health-routes/2' }, async () => {
   const beyond = await standaloneServer({ host: '0.0.0.0', operator: true })
   onTestFinished(() => beyond.close())
   expect(await ask(beyond, get, ownHost)).toEqual(open)

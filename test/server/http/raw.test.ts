@@ -248,7 +248,7 @@ describe('request lines', () => {
     connection.destroy()
   })
 
-  it('request with another charset or encoding gets 415 even if it is too long', { tags: 'bodies/2' }, async () => {
+  it('request with a wrong charset or encoding gets 415 even if it is too long', { tags: 'bodies/2' }, async () => {
     const body = JSON.stringify({ name: 'x'.repeat(70_000) })
     for (const header of ['Content-Encoding: gzip\r\n', 'Content-Type: application/json; charset=latin1\r\n']) {
       const type = header.startsWith('Content-Type') ? '' : 'Content-Type: application/json\r\n'

@@ -19,7 +19,7 @@ const entry = (second: number): RequestLogEntry => ({
 })
 const call = { voucherId: 'vch_1', idempotencyKey: null, calledBy: 'tok_1', botId: null, reason: null }
 
-it('entry has application, voucher, account, bot and fault, and no address', { tags: 'request-log/1' }, () => {
+it('log entry has application, voucher, account, bot and fault, and no address', { tags: 'request-log/1' }, () => {
   const caller = { kind: 'jwt', accountId: 'acme', applicationId: 'app_1' }
   const route = { endpoint: { id: 'vouchers.verify', path: '/' } } as const
   const ended = { id: 'req_1', method: 'POST', route, caller, failureCode: null, voucher: call, replayed: false }

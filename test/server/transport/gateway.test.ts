@@ -350,7 +350,7 @@ describe('disabled transport', () => {
     server = testApp({ store, secure: { ...testDeps({ store }).secure, enabled: false } })
   })
 
-  it('disabled transport: bootstrap says so; others are refused', { tags: 'encrypted-transport/2' }, async () => {
+  it('disabled transport: bootstrap tells, session and dispatch fail', { tags: 'encrypted-transport/2' }, async () => {
     const bootstrap = await server.send({ method: 'GET', path: paths.bootstrap })
     expect([bootstrap.status, JSON.parse(bootstrap.text).enabled]).toEqual([200, false])
     for (const path of [paths.session, paths.dispatch]) {

@@ -133,7 +133,7 @@ describe('transport key file', () => {
 })
 
 describe('key rotation on a server', () => {
-  it('key opens sessions until its grace period ends', { tags: ['server-keys/1', 'server-keys/2'] }, async () => {
+  it('transport key opens sessions until its grace ends', { tags: ['server-keys/1', 'server-keys/2'] }, async () => {
     const server = testApp()
     const { keys } = server.deps.secure
     const tenant = await newTenant(server)

@@ -124,7 +124,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
       expect(await get('bot_1')).toMatchObject({ name: 'Tea bot', ...changed })
     })
 
-    it('username of a rejected bot is taken for other accounts', { tags: 'bot-records/1' }, async () => {
+    it('username of a pending or rejected bot is taken for other bots', { tags: 'bot-records/1' }, async () => {
       await applied('bot_1')
       const taken = { code: 'USERNAME_TAKEN' }
       expect(await store.write(() => bots.apply('acc', 'bot_2', application('bot_1'), LATER, false))).toMatchObject(

@@ -173,7 +173,7 @@ describe('deliveries of a backlog', () => {
     expect(await queue()).toMatchObject(noMarkers)
   })
 
-  it('deleted webhook cancels deliveries and ends their manual retries', { tags: 'webhook-removal/3' }, async () => {
+  it('deletion of a webhook cancels deliveries, and ends manual retries', { tags: 'webhook-removal/3' }, async () => {
     await plant(4)
     await plantDelivery(1, `status = 'delivering', lease_until = 1`)
     await plantDelivery(2, `status = 'pending', resume_status = 'dead_letter'`)

@@ -49,7 +49,7 @@ const inEffect = async () => {
   return found && [unseal(keys, BOT, found.url), unseal(keys, BOT, found.secret)]
 }
 
-it('borrowed webhook leads to the listener, then has all its settings', { tags: 'borrowed-webhooks/1' }, async () => {
+it('borrowed webhook leads to the listener, then regains its settings', { tags: 'borrowed-webhooks/1' }, async () => {
   await set(OWN)
   const before = await row()
   expect(await borrow('a', 100)).toBeNull()
@@ -78,7 +78,7 @@ it('lease ends 30 s after its last renewal, and not before', { tags: 'borrowed-w
   expect(await inEffect()).toEqual([OWN, 'own-secret'])
 })
 
-it('second listener is refused with the holder until the lease ends', { tags: 'borrowed-webhooks/2' }, async () => {
+it('second listener is refused, naming the holder, until the lease ends', { tags: 'borrowed-webhooks/2' }, async () => {
   await set(OWN)
   const before = await row()
   await borrow('a', 100)

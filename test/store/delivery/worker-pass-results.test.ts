@@ -349,7 +349,7 @@ describe('expired lease', () => {
     expect((await delivery())?.status).toBe('failed')
   })
 
-  it('delivery scheduled later than any backoff is due at once', { tags: 'clock-set-back/1' }, async () => {
+  it('delivery scheduled beyond any backoff is due after a clock set back', { tags: 'clock-set-back/1' }, async () => {
     await passes.plant('bot_1', ['a', 'b'])
     const latest = NOW + RETRY_DELAY_MS_MAX + PROCESS_CLOCK_SKEW_MS_MAX
     await passes.sql(`update deliveries set status = 'failed', ready = 0, next_attempt_at = ${latest - 1} + update_id`)

@@ -9,7 +9,7 @@ import { holdersOf, schemasOf } from '../../support/postgres/own-schemas.js'
 import { query } from '../../support/postgres/query.js'
 import { until } from '../../support/server/deliveries.js'
 
-test('server inside a test has its own schema, which it drops', { tags: 'servers-inside-a-test/1' }, async () => {
+test('server inside a test drops its own schema when it closes', { tags: 'servers-inside-a-test/1' }, async () => {
   const databaseUrl = await emptyDatabase()
   const servers = await Promise.all([startServer({ databaseUrl }), startServer({ databaseUrl, listen: false })])
   expect(await schemasOf(databaseUrl)).toHaveLength(2)

@@ -132,7 +132,7 @@ describe('borrowed webhook', () => {
 })
 
 describe('changes that reach the other process', () => {
-  it('revoked token is refused by the next request at another process', { tags: 'application-tokens/1' }, async () => {
+  it('revoked token is refused at the next request to another process', { tags: 'application-tokens/1' }, async () => {
     const tenant = await newTenant(servers.first)
     const other = at(servers.second, tenant)
     for (let round = 0; round < 5; round++) {
@@ -237,7 +237,7 @@ describe('changes that reach the other process', () => {
 })
 
 describe('process with other credential keys', () => {
-  it('start with other credential keys is refused by name', { tags: 'credential-keys-of-a-fleet/1' }, async () => {
+  it('start with other credential keys names the missing keys', { tags: 'credential-keys-of-a-fleet/1' }, async () => {
     const other = temporaryFolder()
     const starting = startServerChild(other, 'silent', true, 0, await servers.url)
     await expect(starting).rejects.toThrow(/keys\.json does not exist.*vouchers this server shall serve/s)

@@ -41,7 +41,7 @@ describe('a data folder that served PostgreSQL', () => {
     expect(JSON.parse(readFileSync(join(data, 'store.json'), 'utf8'))).toEqual({ engine: 'postgres', database: shown })
   })
 
-  it('refuses start, export and import without the URL of its database', { tags: 'data-folder/2' }, async () => {
+  it('folder refuses start, export and import without the URL of its database', { tags: 'data-folder/2' }, async () => {
     const files = readdirSync(data)
     const backup = join(home, 'backup.ndjson')
     expect((await run(`server export --out ${backup} --data ${data}`, onDatabase())).exit).toBe(0)

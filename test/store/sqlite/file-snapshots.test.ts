@@ -66,7 +66,7 @@ async function withSaved(check: (saved: Saved) => Promise<void>, count = 3): Pro
 
 const damaged = (file: string) => ({ name: 'SnapshotsDamaged', message: 'the file of a snapshot is damaged', file })
 
-it('snapshots survive a restart in files with mode 0600 of an own folder', { tags: 'snapshots/4' }, async () => {
+it('snapshots survive a restart as files with mode 0600 in their own folder', { tags: 'snapshots/4' }, async () => {
   await inFolder(async (folder) => {
     const path = join(folder, 'voucherctl.db')
     let store = openSqliteStore(path)

@@ -3,7 +3,7 @@ import { leaf } from '../../command/leaf.js'
 import { usage } from '../../failures/failure.js'
 import { wrapMarkdown } from '../../output/markdown.js'
 
-/** A rule with what holds it, as the build collects it in dist/evidence.json. */
+/** A rule with its proofs, as the build collects them in dist/evidence.json. */
 export interface RuleEvidence {
   /** Anchor of its heading, and its number below it, such as `lists/2`. */
   readonly id: string
@@ -15,7 +15,7 @@ export interface RuleEvidence {
   readonly evidence: 'proven' | 'unknown' | 'not_proven'
   /** Why the rule is not proven. */
   readonly reason: string | null
-  /** What fails if the rule is broken, in its file, with the command that runs it. */
+  /** Tests and probes that fail if the rule is broken, with their files and commands. */
   readonly proofs: readonly Record<'kind' | 'name' | 'file' | 'command', string>[]
 }
 

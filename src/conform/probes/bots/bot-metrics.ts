@@ -63,7 +63,7 @@ export const botMetrics = [
     const count = ({ errors }: BotMetrics) => errors.by_code[code] ?? 0
     await grows(run, `errors of code ${code}`, refused, count)
   }),
-  probe.partly(1, 'quota', 'Used and remaining calls in the quota of the metrics are the limit.', async (run) => {
+  probe.partly(1, 'quota', 'Used and remaining calls in the quota of a bot sum to its limit.', async (run) => {
     const { quota } = await metrics(run)
     run.holds(membersOrNone(quota) === quota, 'an object in quota', quota)
     const { limit, used, remaining } = quota

@@ -41,7 +41,7 @@ export const botStates = [
   stateProbe(4, 'no-scopes', 'A bot with an empty list of scopes is refused with 400.', async (run) => {
     run.refuses(await apply(run, { scopes: [] }), 400)
   }),
-  stateProbe(4, 'unknown-scope', `A bot scope other than ${botScopes.length} known ones is 400.`, async (run) => {
+  stateProbe(4, 'unknown-scope', `A bot scope beyond the ${botScopes.length} known ones is 400.`, async (run) => {
     run.refuses(await apply(run, { scopes: ['vouchers:redeem'] }), 400)
   }),
 ]

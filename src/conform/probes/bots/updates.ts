@@ -105,7 +105,7 @@ export const updates = [
     const sorted = [...ids].sort((a, b) => a - b)
     run.equals('ids in their order', sorted, expected)
   }),
-  issuingTwo(1, 'ids-are-not-used-twice', "An update's id is above all before, even confirmed ones.", async (run) => {
+  issuingTwo(1, 'ids-are-not-used-twice', "An update's id is above all earlier ids, even confirmed.", async (run) => {
     const before = (await waiting(run, 1)).map(({ update_id }) => update_id)
     const last = Math.max(...before)
     run.needs(await poll(run, { offset: last + 1 }), 'confirmed updates')

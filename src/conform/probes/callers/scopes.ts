@@ -70,7 +70,7 @@ export const scopeProbes = [
     ),
   ),
   ...scopes.map((scope) =>
-    probe.specified(1, `with-${nameOf(scope)}`, `A token with ${scope} alone may make its calls.`, (run) =>
+    probe.specified(1, `with-${nameOf(scope)}`, `A token with ${scope} alone may make the calls of it.`, (run) =>
       withToken(run, [scope], (as) =>
         makeCalls(run, scope, as, ({ status, code }) => {
           if (code === 'APPLICATION_DISABLED' || code === 'FEATURE_UNAVAILABLE') {

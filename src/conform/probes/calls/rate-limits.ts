@@ -71,7 +71,7 @@ export const rateLimits = [
       run.holds(counted > 1, `${REPEATED_CALLS + 1} fewer calls left`, `${counted} fewer calls left`)
     },
   ),
-  reading(4, 'refused-calls', 'A call that is refused after its authentication counts.', async (run) => {
+  reading(4, 'refused-calls', 'A call refused after its authentication counts for the limit.', async (run) => {
     const left: number[] = []
     for (let n = 0; n < REPEATED_CALLS; n += 1) {
       left.push(remainingOf(run.needsRefusal(await listed(run, 0))))

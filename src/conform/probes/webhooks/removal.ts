@@ -85,7 +85,7 @@ export const webhookRemoval = [
   dropping.partly(1, 'drop-in-body', 'drop_pending_updates in the body drops the updates that wait.', async (run) =>
     drops(run, (botId) => removeWithBody(run, botId, '', true)),
   ),
-  settings(1, 'different-values', 'Different values in query and body are refused with 400.', async (run) => {
+  settings(1, 'different-values', 'Different drop_pending_updates in query and body are 400.', async (run) => {
     const own = await webhook(run)
     own.isSet = false
     run.refuses(await removeWithBody(run, own.botId, '?drop_pending_updates=true', false), 400)
@@ -109,11 +109,11 @@ export const webhookRemoval = [
     const { arrivals } = await cancelled(run)
     run.holds(arrivals.length >= 2, 'a second attempt', `${arrivals.length} attempt`)
   }),
-  probe(2, 'old-attempts', 'Such a delivery counts its attempts from 0 and lists the old ones too.', async (run) => {
+  probe(2, 'old-attempts', 'A delivery pending again counts from 0 and lists old attempts.', async (run) => {
     const { after } = await cancelled(run)
     run.equals('attempt_count and attempts', [after.attempt_count, after.attempts.length], [1, 2])
   }),
-  probe(3, 'retried-delivery', 'A delivery stays delivered if its webhook is deleted during a retry.', async (run) => {
+  probe(3, 'retried-delivery', 'Deletion during a manual retry leaves the delivery delivered.', async (run) => {
     const own = await webhook(run)
     const { arrival, updateId } = await newEvent(run, own)
     const { id, status } = await settled(run, updateId)
@@ -131,7 +131,7 @@ export const webhookRemoval = [
       release()
     }
   }),
-  probe(3, 'running-attempt', 'An attempt that succeeds after its webhook was deleted counts.', async (run) => {
+  probe(3, 'running-attempt', 'Success after the deletion makes the delivery delivered.', async (run) => {
     const own = await webhook(run)
     const { reply, release } = heldResponse(200)
     try {

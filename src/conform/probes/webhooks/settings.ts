@@ -168,7 +168,7 @@ export const webhookSettings = [
     const { last_error_date, last_error_message, ip_address } = await infoOf(run)
     run.equals('last error and address', [last_error_date, last_error_message, ip_address], [null, null, null])
   }),
-  delivering(5, 'scheduled-attempts', 'With a new URL a failed delivery keeps its next attempt.', async (run) => {
+  delivering(5, 'scheduled-attempts', 'With a new URL a failed delivery keeps its retry time.', async (run) => {
     const own = await webhook(run)
     const { updateId } = await newEvent(run, own, () => 500)
     const { next_attempt_at: before } = await settled(run, updateId)

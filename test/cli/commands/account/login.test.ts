@@ -116,7 +116,7 @@ test('a platform command with --base-url does not send the operator key of the l
   expect(other.received).toEqual([])
 })
 
-test('the operator key goes to no stranger at the address of the local server', {
+test('the operator key is not sent to a foreign server at the address of the local server', {
   tags: 'local-server/5',
 }, async () => {
   const home = temporaryDir()
@@ -128,7 +128,7 @@ test('the operator key goes to no stranger at the address of the local server', 
   expect(impostor.received).toEqual([])
 })
 
-test('no credential goes to a stranger at the address of the local server', { tags: 'local-server/5' }, async () => {
+test('no credential goes to a foreign server at the local address', { tags: 'local-server/5' }, async () => {
   const home = temporaryDir()
   const impostor = await localStub(() => success(pageOf()), 'another')
   runningServer(defaultFolder(home), impostor.baseUrl)
@@ -155,7 +155,7 @@ test('a command demands a proof of the key if the process start is unknown', { t
   expect(local.received).toHaveLength(1)
 })
 
-test('a login binds the profile to its store until another base URL', { tags: 'local-server/4' }, async () => {
+test('a login binds the profile to its store until the base URL changes', { tags: 'local-server/4' }, async () => {
   const home = temporaryDir()
   const respond = () => success({ ...pageOf(app), jwt, expires_at: '' })
   const [first, second] = [await localStub(respond), await localStub(respond)]
@@ -169,7 +169,7 @@ test('a login binds the profile to its store until another base URL', { tags: 'l
   expect(stored(home).profiles.default).not.toHaveProperty('store')
 })
 
-test('a credential of an earlier version is bound by its first use', { tags: 'local-server/6' }, async () => {
+test('a credential of an older version is bound to a store by first use', { tags: 'local-server/6' }, async () => {
   const local = await localStub(() => success(pageOf(app)))
   const credentials = { jwt: { value: jwt, origin: local.baseUrl } }
   const home = homeWithProfiles({ default: { base_url: local.baseUrl, credentials } })
@@ -182,7 +182,7 @@ test('a credential of an earlier version is bound by its first use', { tags: 'lo
   expect(stored(home).profiles.default).toMatchObject({ store: 'str_1', credentials: { jwt: { store: 'str_1' } } })
 })
 
-test('a proof is the HMAC-SHA256 of the challenge', { tags: 'local-server/5' }, () => {
+test('proofOf() returns the HMAC-SHA256 of the challenge', { tags: 'local-server/5' }, () => {
   expect(proofOf('key', 'challenge')).toBe('_pSWP7rGsIbPhx1COvS7X3o9wOYdN-THjRIqbMdRs-g')
 })
 

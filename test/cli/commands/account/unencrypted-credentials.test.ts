@@ -56,7 +56,7 @@ test('issue-many warns once, not per row, that it sends a token over http', asyn
   expect([exit, stderr]).toEqual([0, warningFor(url)])
 })
 
-test('a command with a production profile sends no token over http', { tags: 'credentials-over-http/1' }, async () => {
+test('production profile sends no token over http to a remote host', { tags: 'credentials-over-http/1' }, async () => {
   const { baseUrl, received } = await pages()
   const home = withProfile({ base_url: remote(baseUrl), production: true })
   const bulk = Bulk.of(['a', 'b'])
@@ -76,7 +76,7 @@ test('a command with a production profile sends no token over http', { tags: 'cr
   expect(received).toEqual([])
 })
 
-test('--secure required sends a token over http without a warning', { tags: 'credentials-over-http/1' }, async () => {
+test('a token that is encrypted over http causes no warning', { tags: 'credentials-over-http/1' }, async () => {
   const home = withProfile({ base_url: remote(server.baseUrl), production: true, secure: { mode: 'required' } })
   const { exit, stderr } = await cli('templates list --json', {
     home,

@@ -82,7 +82,7 @@ const actions: readonly (readonly [about: string, script: string, flags: string,
   ],
 ]
 
-test.each(actions)('prove refuses one that %s', { tags: 'prove/1' }, async (_about, script, flags, sentence, cure) => {
+test.each(actions)('prove refuses what %s', { tags: 'prove/1' }, async (_about, script, flags, sentence, cure) => {
   const given = flags === '' ? [] : flags.split(' ')
   await expectRefusal(await proveScript(script, given), sentence, cure)
 })

@@ -61,7 +61,7 @@ describe('server list', () => {
     expect(existsSync(file)).toBe(process.platform !== 'linux')
   })
 
-  test('only its user can read a registry', { tags: ['local-server/3', 'local-server/4'] }, () => {
+  test('only the user can read the registry of running servers', { tags: ['local-server/3', 'local-server/4'] }, () => {
     const registry = join(temporaryDir(), 'servers')
     registerServer(registry, { instance_id: 'a' } as Parameters<typeof registerServer>[1])
     expect([registry, join(registry, 'a.json')].map((it) => statSync(it).mode & 0o777)).toEqual([0o700, 0o600])
@@ -334,7 +334,7 @@ test('server commands print the data folder if no server runs in it', { tags: 'l
   expect((await cli('server logs -p shop', { home })).stderr).toContain('No server runs in /nowhere/data.')
 })
 
-test('server start follows only a profile that the line names', { tags: 'local-server/2' }, async () => {
+test('server start follows only a profile that the command line names', { tags: 'local-server/2' }, async () => {
   const home = homeWithProfiles({ default: { data_dir: '/data/shop' } })
   for (const line of ['', ' -p default'])
     expect((await cli(`server start --dry-run${line}`, { home })).stdout.includes('/data/shop')).toBe(line !== '')

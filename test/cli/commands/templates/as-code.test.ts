@@ -43,7 +43,7 @@ describe('templates apply', () => {
     expect(stdout).toContain('A template cannot be changed: give the new version another external_template_id.')
   })
 
-  test('templates apply creates corrected templates anew, no rejected ones', { tags: 'template-files/2' }, async () => {
+  test('templates apply creates a rejected template anew only if corrected', { tags: 'template-files/2' }, async () => {
     const rejected = { ...template, status: 'rejected', rejectionReason: 'No coffee' }
     const { exit, changes, stdout } = await run('templates apply -f templates.yaml', [rejected])
     expect([exit, changes]).toEqual([6, []])
@@ -98,7 +98,7 @@ describe.each(['templates', 'scenario'])('%s init', (group) => {
   const firstLine = (text: string) => text.split('\n', 1)[0]
   const named = (path: string) => `# yaml-language-server: $schema=${path}`
 
-  test(`${group} init writes its JSON Schema beside the file, over no other one`, { tags: 'new-files/1' }, async () => {
+  test(`${group} init writes its JSON Schema beside the file, overwriting none`, { tags: 'new-files/1' }, async () => {
     const home = temporaryDir()
     const said = `✓ Wrote ${group}.yaml; its schema is ${schema}.\n`
     expect(await cli(`${group} init`, { home })).toMatchObject({ exit: 0, stdout: said })

@@ -192,7 +192,7 @@ test('redeem-many refuses a file with a mistyped, missing or repeated code', { t
   ])
 })
 
-test('verify-many exits 0 for any results, with --check 6 for a refusal', { tags: 'bulk-commands/4' }, async () => {
+test('verify-many exits 0 for any results, and 6 with --check for a refusal', { tags: 'bulk-commands/4' }, async () => {
   const input = tokens('1', '2', '3', '4')
   const { baseUrl, received } = await platform((subject) =>
     subject === 'TOKEN-2'
@@ -304,7 +304,7 @@ test.each(['verify-many', 'redeem-many'])('%s --dry-run shows the first call wit
   expect(readdirSync(dir)).toEqual(['in.csv'])
 })
 
-test('redeem-many --resume writes rows once despite a bad line', { tags: 'journal-of-bulk-commands/1' }, async () => {
+test('redeem-many --resume writes rows once if a line is damaged', { tags: 'journal-of-bulk-commands/1' }, async () => {
   const { dir, run, lines } = folderWith(tokens('1', '2', '3'))
   const { baseUrl, received } = await platform()
   expect((await run('redeem-many', baseUrl, ['--concurrency', '1'])).exit).toBe(0)

@@ -411,7 +411,7 @@ test('issue-many fails only the row that gets no response', async () => {
   expect(bulk.rows('out.errors.csv')).toMatchObject([{ external_issue_id: 'order-5', code: 'NETWORK_ERROR' }])
 })
 
-test('issue-many fails a row that gets a 500, and exits 9 after ten rows', { tags: 'bulk-commands/6' }, async () => {
+test('issue-many fails a row that gets a 500, and exits 9 after ten of them', { tags: 'bulk-commands/6' }, async () => {
   const failing = (id: string) => (id === 'order-3' ? refusal(500, 'INTERNAL_ERROR') : undefined)
   const one = Bulk.of(idsOf(20))
   const some = await issuer(failing)

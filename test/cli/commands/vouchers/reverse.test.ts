@@ -89,7 +89,7 @@ describe('vouchers reverse', () => {
     expect(ran.stderr).toContain('Only the operator of a local server finds vouchers by external id')
   })
 
-  test('of an external id of two vouchers exits with 2 and names both', { tags: 'codes-as-arguments/2' }, async () => {
+  test('reverse by an external id of two vouchers exits 2, names both', { tags: 'codes-as-arguments/2' }, async () => {
     const { baseUrl, received } = await platform(null, [redeemed, voucher, { ...redeemed, redemptionId: 'rdm_08' }])
     const ran = await cli(`vouchers reverse --external-id order-1 --base-url ${baseUrl}`, { env: secrets })
     expect([ran.exit, called(received)]).toEqual([2, [list]])

@@ -84,7 +84,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('webhook listen --bot returns the borr
   expect((await once(without, 'exit'))[0], it.output.text).toBe(exit)
 })
 
-test('webhook of a killed listener returns after 30 s, with a restart', { tags: 'borrowed-webhooks/1' }, async () => {
+test('webhook of a killed listener returns 30 s later across a restart', { tags: 'borrowed-webhooks/1' }, async () => {
   const it = await scene()
   const child = it.listen(['--bot', it.bot.id, '--ready-file', 'ready.json'])
   const { url } = await it.ready()

@@ -70,7 +70,7 @@ test('webhook listen --dead-letter appends each dead letter as one line and make
   expect(unwritable.stderr).toContain('/nowhere/x cannot be written (ENOENT).')
 })
 
-test('webhook listen --bot keeps a secret and prints a line for the app', { tags: 'workbench-secrets/1' }, async () => {
+test('webhook listen --bot keeps a secret and prints its export line', { tags: 'workbench-secrets/1' }, async () => {
   const home = temporaryDir()
   const file = join(home, '.local/share/voucherctl/webhook-secret')
   const line = `export VOUCHERCTL_WEBHOOK_SECRET="$(cat ${file})"`

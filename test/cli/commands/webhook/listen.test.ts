@@ -341,7 +341,7 @@ test('webhook listen --insecure prints refused bodies and forwards none', { tags
   expect(app.got).toEqual([])
 })
 
-test('webhook listen accepts any secret file, and exits 3 without one', { tags: 'workbench-secrets/1' }, async () => {
+test('webhook listen accepts each given secret, and exits 3 without one', { tags: 'workbench-secrets/1' }, async () => {
   const home = temporaryDir()
   writeFileSync(join(home, 'old'), 'old-secret\n')
   writeFileSync(join(home, 'new'), `${secret}\r\n`)

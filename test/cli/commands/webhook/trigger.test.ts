@@ -81,7 +81,7 @@ const assertions: Record<(typeof faults)[number], (received: readonly ReceivedDe
 const deliveriesOf = { duplicate: 2, reorder: 2 } as Readonly<Partial<Record<string, number>>>
 const opposite = { refused: 200, accepted: 400 } as const
 
-test.each(faults)('webhook trigger --fault %s exits 0 if handled', { tags: 'synthetic-updates/2' }, async (fault) => {
+test.each(faults)('trigger --fault %s exits 0 if the app is right', { tags: 'synthetic-updates/2' }, async (fault) => {
   const { url, received } = await receiver()
   const { exit, stdout, stderr } = await trigger(`message --url ${url} --fault ${fault} --json`)
   expect([exit, stderr]).toEqual([0, ''])
@@ -90,7 +90,7 @@ test.each(faults)('webhook trigger --fault %s exits 0 if handled', { tags: 'synt
   for (const line of lines(stdout)) expect(line).toMatchObject({ fault, as_expected: true })
 })
 
-test.each(faults)('webhook trigger --fault %s exits 1 if unhandled', { tags: 'synthetic-updates/2' }, async (fault) => {
+test.each(faults)('trigger --fault %s exits 1 if the app is wrong', { tags: 'synthetic-updates/2' }, async (fault) => {
   const { right, because } = faultRules[fault]
   const { url } = await receiver(() => opposite[right])
   const { exit, stdout, stderr } = await trigger(`message --url ${url} --fault ${fault}`)

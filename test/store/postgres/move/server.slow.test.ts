@@ -90,7 +90,7 @@ describe.each<[Engine, Engine]>([
   ['SQLite', 'PostgreSQL'],
   ['PostgreSQL', 'SQLite'],
 ])('export of %s imported into %s with the same key file', (from, to) => {
-  it('import keeps rows and keys; the file contains no secret', { tags: 'export-and-import/1' }, async () => {
+  it('import keeps rows and keys; the export file contains no secret', { tags: 'export-and-import/1' }, async () => {
     const receiver = await newReceiver()
     const source = await newPlace('source', from)
     const before = await start(source, receiver.port)
