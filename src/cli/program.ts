@@ -21,7 +21,7 @@ const sections: Readonly<Record<string, readonly Omit<Entry, 'section'>[]>> = {
       load: async () => (await import('./commands/doctor/doctor.js')).doctor,
     },
   ],
-  'Accounts and applications': [
+  'Accounts and apps': [
     {
       name: 'login',
       summary: 'Store a credential in a profile',

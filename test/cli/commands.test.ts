@@ -72,10 +72,11 @@ test('voucherctl commands prints a table within 80 columns, or one line per comm
   expect((await cli('commands -o jsonl')).stdout.trimEnd().split('\n')).toHaveLength(leaves.length)
 })
 
-test('help NAME prints the same as NAME --help for every group and command', async () => {
+test('help NAME prints the same as NAME --help, but for a topic of that name', async () => {
   const groups = leaves.map(({ path }) => path.split(' ').slice(0, -1).join(' ')).filter((it) => it !== '')
   for (const names of new Set([...groups, ...leaves.map(({ path }) => path)]))
-    expect((await cli(`help ${names}`)).stdout, names).toBe((await cli(`${names} --help`)).stdout)
+    if (!(names in topics))
+      expect((await cli(`help ${names}`)).stdout, names).toBe((await cli(`${names} --help`)).stdout)
   expect((await cli('help voucher issue')).stdout).toBe((await cli('vouchers issue --help')).stdout)
 })
 
