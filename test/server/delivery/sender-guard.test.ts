@@ -96,7 +96,7 @@ describe('resolver that alternates between a public and a loopback address', () 
 describe('peer address of an open socket', () => {
   it.each(['127.0.0.1', '::1', '10.0.0.1', '::ffff:93.184.216.34'])(
     'sender writes no bytes to a socket whose peer is %s',
-    { tags: 'webhook-urls/5' },
+    { tags: ['webhook-urls/1', 'webhook-urls/5'] },
     async (peer) => {
       const received: Buffer[] = []
       const connections: Socket[] = []
