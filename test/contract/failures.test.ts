@@ -49,7 +49,11 @@ test('failure codes have the statuses that the specification defines', { tags: '
   expect(codesOf(404)).toEqual(
     expect.arrayContaining(['TEMPLATE_NOT_FOUND', 'VOUCHER_NOT_FOUND', 'REDEMPTION_NOT_FOUND']),
   )
-  const states = ['TEMPLATE_STATE_CONFLICT', 'VOUCHER_ALREADY_REDEEMED', 'REDEMPTION_ALREADY_REVERSED']
+  const states = [
+    ...['TEMPLATE_NOT_ACTIVE', 'TEMPLATE_STATE_CONFLICT', 'TEMPLATE_VALIDITY_ENDED', 'EXTERNAL_ISSUE_ID_CONFLICT'],
+    ...['VOUCHER_ALREADY_REDEEMED', 'VOUCHER_EXPIRED', 'VOUCHER_NOT_YET_VALID', 'RECIPIENT_MISMATCH'],
+    ...['REDEMPTION_ALREADY_REVERSED', 'REVERSAL_WINDOW_CLOSED'],
+  ]
   const others = ['TEMPLATE_QUOTA_EXHAUSTED', 'IDEMPOTENCY_KEY_REUSED']
   expect(codesOf(409)).toEqual(expect.arrayContaining([...states, ...others]))
   expect(codesOf(429)).toContain('RATE_LIMITED')

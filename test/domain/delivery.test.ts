@@ -56,7 +56,7 @@ describe('delivery after an attempt', () => {
 
   it.each(['failed', 'dead_letter', 'delivered'] as const)(
     'failed manual retry restores status and due time of a %s delivery',
-    { tags: 'manual-retries/2' },
+    { tags: ['manual-retries/2', 'retry-schedule/1'] },
     (status) => {
       const row = standing({ attempt_count: 2, resume_status: status, next_attempt_at: 77 })
       expect(applyAttempt(row, byHand, failure, NOW)).toMatchObject({

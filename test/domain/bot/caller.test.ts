@@ -47,7 +47,7 @@ describe('authorization of a call with a bot token', () => {
     expect(refuseBotCall({ ...linked, status: 'disabled' }, { scope: 'messages:send' })).toBeNull()
   })
 
-  it('bot call passes the origin of its encrypted session to the policy of the application', () => {
+  it('bot call passes the origin of its session to the policy', { tags: 'session-origins/1' }, () => {
     const policy = { ...linked, secure_transport: 'required', allowed_origins: '["https://a.example"]' } as const
     expect(refuseBotCall(policy, needsLink)?.code).toBe('SECURE_TRANSPORT_REQUIRED')
     expect(refuseBotCall(policy, needsLink, 'https://b.example')?.code).toBe('ORIGIN_NOT_ALLOWED')

@@ -157,6 +157,7 @@ describe('external_issue_id shared by both issue endpoints', () => {
     expect(new Set(responses.map((it) => JSON.stringify(it.data))).size).toBe(1)
     expect(await transcript()).toHaveLength(1)
     expect(await issuedCount()).toBe(1)
+    expect((await direct({ external_issue_id: 'order-1', recipient_user_id: 'bob' })).status).toBe(409)
     const mixed = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
         index % 2 ? issue({ external_issue_id: 'order-2' }) : direct({ external_issue_id: 'order-2' }),
@@ -173,6 +174,8 @@ describe('refused bot issue', () => {
   }, async () => {
     const nowhere = { template_id: 'tpl_none' }
     expect((await issue({ ...nowhere, chat_id: 'chat_none' })).code).toBe('CHAT_NOT_FOUND')
+    const ofOther = await newChat(tenant, await tenant.linkedBot())
+    expect((await issue({ chat_id: ofOther.id })).code).toBe('CHAT_NOT_FOUND')
     const group = await newChat(tenant, bot, { type: 'group' })
     await tenant.operator(contract.platform.blockChat, { chatId: group.id })
     expect((await issue({ ...nowhere, chat_id: group.id })).code).toBe('CHAT_NOT_PRIVATE')

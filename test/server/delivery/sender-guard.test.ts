@@ -13,7 +13,7 @@ async function untouchedListener() {
   return { port, connections: () => connections }
 }
 
-test('sender neither looks up nor connects to the host of any hostile webhook URL', async () => {
+test('sender neither looks up nor connects to a host of hostile URLs', { tags: 'webhook-urls/1' }, async () => {
   const { port, connections } = await untouchedListener()
   const lookedUp: string[] = []
   const { dialled, options } = internet(port)
@@ -49,7 +49,7 @@ test.each([
   [['2606:4700::1', '127.0.0.1']],
   [['93.184.216.34', '2606:4700::1', 'fe80::1%eth0']],
   [['93.184.216.34', '64:ff9b::7f00:1']],
-])('delivery to a name that resolves to %j does not connect and records no address', async (addresses) => {
+])('delivery to a name that resolves to %j does not connect', { tags: 'webhook-urls/1' }, async (addresses) => {
   const { port, connections } = await untouchedListener()
   const { dialled, options } = internet(port)
   for (const sender of [
@@ -96,7 +96,7 @@ describe('resolver that alternates between a public and a loopback address', () 
 describe('peer address of an open socket', () => {
   it.each(['127.0.0.1', '::1', '10.0.0.1', '::ffff:93.184.216.34'])(
     'sender writes no bytes to a socket whose peer is %s',
-    { tags: 'webhook-urls/5' },
+    { tags: ['webhook-urls/1', 'webhook-urls/5'] },
     async (peer) => {
       const received: Buffer[] = []
       const connections: Socket[] = []

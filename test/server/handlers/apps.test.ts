@@ -31,10 +31,12 @@ describe('application tokens', () => {
   })
 })
 
-it('unused vouchers remain valid after the token that issued them is revoked', async () => {
+it('revoked token gets 401; its vouchers remain', { tags: ['application-tokens/1', 'bodies/1'] }, async () => {
   const tenant = await newTenant(server)
   const voucher = await tenant.issue()
   const { call } = await tenant.newToken()
-  await tenant.console(contract.tokens.revoke, { appId: tenant.appId, tokenId: tenant.tokenId })
+  const revoked = await tenant.console(contract.tokens.revoke, { appId: tenant.appId, tokenId: tenant.tokenId })
+  expect(revoked.text).toContain('"status":"revoked"')
+  expect((await tenant.runtime(contract.templates.list, {})).status).toBe(401)
   expect((await call(contract.vouchers.verify, { credential: codeOf(voucher) })).data.redeemable).toBe(true)
 })

@@ -282,9 +282,11 @@ describe('encrypted sessions', () => {
     const call = { method: 'GET', path: contract.templates.list.path }
     const used = first.seal(call)
     expect((await server.send(used)).status).toBe(200)
-    await wireSession(server.send)
+    const second = await wireSession(server.send)
     expect((await server.send(used)).code).toBe('SECURE_SESSION_EXPIRED')
     expect((await server.send(first.seal(call))).code).toBe('SECURE_SESSION_EXPIRED')
+    for (let uses = 0; uses < 10; uses++) await server.send(second.seal(call))
+    expect((await server.send(second.seal(call))).code).toBe('SECURE_SESSION_EXPIRED')
   })
 
   it('encrypted session with a successful call outlives any number of sessions without one', async () => {
