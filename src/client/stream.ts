@@ -68,7 +68,10 @@ async function* readDocuments<Document>(
     if (left < 0) throw new TransportError('lost', `The response is larger than ${bytesMax} bytes`)
     const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
     rest = parts.pop() ?? ''
-    if (rest.length > LINE_LENGTH_MAX) throw invalidLine(rest, failureOf)
+    if (rest.length > LINE_LENGTH_MAX) {
+      const message = `A line of the stream is longer than ${LINE_LENGTH_MAX} characters.`
+      throw invalidLine({ ...failureOf(rest), message })
+    }
     for (const line of parts) if (line.trim() !== '') yield parseLine(line, failureOf) as Document
   }
   rest += decoder.decode()
@@ -78,10 +81,7 @@ async function* readDocuments<Document>(
 function parseLine(line: string, failureOf: (line: string) => CallFailure): unknown {
   const document = asMembers(parseBody(line))
   if (document !== undefined && typeof document.success !== 'boolean') return document
-  throw invalidLine(line, failureOf)
+  throw invalidLine(failureOf(line))
 }
 
-function invalidLine(line: string, failureOf: (line: string) => CallFailure): TransportError {
-  const failure = failureOf(line)
-  return new TransportError('lost', failure.message, { cause: failure })
-}
+const invalidLine = (failure: CallFailure) => new TransportError('lost', failure.message, { cause: failure })

@@ -43,7 +43,7 @@ function dist(): Map<string, string> {
 }
 
 beforeAll(() => {
-  project = copyProject(['src', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json'])
+  project = copyProject(['src', 'test', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json'])
   build()
   built = dist()
   cpSync(inDist('.'), join(project, 'built'), { recursive: true })
