@@ -71,6 +71,16 @@ describe('build with --if-changed', () => {
     expect(statSync(inDist('cli/main.cjs')).mtimeMs).toBe(before)
   })
 
+  test('a build with --if-changed writes only the evidence after a change of a test', () => {
+    const before = statSync(inDist('cli/main.cjs')).mtimeMs
+    const added = join(project, 'test/added.test.ts')
+    writeFileSync(added, "test('added', { tags: 'times/1' }, () => {})\n")
+    build()
+    expect(readFileSync(inDist('evidence.md'), 'utf8')).toContain('`test/added.test.ts`: added\n')
+    expect(statSync(inDist('cli/main.cjs')).mtimeMs).toBe(before)
+    rmSync(added)
+  })
+
   const damages: readonly (readonly [what: string, damage: () => void])[] = [
     ['a changed byte', () => changeLastByte(inDist('webhook/index.js'))],
     ['a truncated file', () => truncateSync(inDist('chunks/build/jq.wasm'), 1_000)],
