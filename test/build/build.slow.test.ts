@@ -76,7 +76,7 @@ describe('build with --if-changed', () => {
     const added = join(project, 'test/added.test.ts')
     writeFileSync(added, "test('added', { tags: 'times/1' }, () => {})\n")
     build()
-    expect(readFileSync(inDist('evidence.md'), 'utf8')).toContain('`test/added.test.ts`: added\n')
+    expect(readFileSync(inDist('evidence.json'), 'utf8')).toContain('"file":"test/added.test.ts"')
     expect(statSync(inDist('cli/main.cjs')).mtimeMs).toBe(before)
     rmSync(added)
   })
