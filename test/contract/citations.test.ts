@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { anchorOf } from '../evidence/rules.js'
 
 /**
  * Tests that every file, heading and export named in a comment or linked in a document exists,
@@ -21,13 +22,6 @@ const documents = [
   ...readdirSync(root).filter((path) => path.endsWith('.md')),
   ...['src', 'test', '.github'].flatMap((folder) => within(folder, /\.md$/)),
 ]
-
-/** The anchor that GitHub generates for a heading. */
-const anchorOf = (heading: string) =>
-  heading
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N} _-]/gu, '')
-    .replaceAll(' ', '-')
 
 const anchorsOf = (document: string) => {
   const text = document.replace(/^```[\s\S]*?^```/gm, '')

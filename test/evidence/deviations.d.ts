@@ -10,4 +10,4 @@ export interface Deviation extends Omit<Mistake, 'name'> {
 }
 
 export function readDeviations(): readonly Deviation[]
-export function planting(deviation: Deviation): Plugin
+export function planting(id: string): Plugin

@@ -9,8 +9,10 @@ export const readDeviations = () =>
     readMistakes(folder + name).map(({ name: rule, ...change }, at) => ({ id: `${name}:${at + 1}`, rule, ...change })),
   )
 
-/** Plants a deviation while Vite transforms its file, which no cache may keep. */
-export const planting = (/** @type {import('./deviations.js').Deviation} */ deviation) => {
+/** Plants the deviation of an id while Vite transforms its file, which no cache may keep. */
+export const planting = (/** @type {string} */ wanted) => {
+  const deviation = readDeviations().find(({ id }) => id === wanted)
+  if (deviation === undefined) throw new Error(`There is no deviation ${wanted} in ${folder}`)
   const isPlanted = (/** @type {string} */ path) => path === root + deviation.file
   return {
     name: 'planting',

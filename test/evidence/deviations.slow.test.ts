@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { isWhole } from '../support/extent.js'
 import { root } from '../support/planting.js'
 import { readDeviations } from './deviations.js'
-import { PROBES, readTagged } from './proofs.js'
+import { commandOf, PROBES, readTagged } from './proofs.js'
 import { readRules } from './rules.js'
 
 /** Deviations of specified rules that `.ci/run` plants; the long project plants all deviations. */
@@ -24,13 +24,13 @@ interface Report {
 
 /** Runs the proofs of a rule on the sources with a deviation; returns the failed tests. */
 async function failedProofs(id: string, rule: string): Promise<string[]> {
-  const files = readTagged().flatMap((it) => (it.rule === rule && it.file.endsWith('.test.ts') ? [it.file] : []))
-  const quick = files.filter((it) => !/\.(?:slow|long)\./.test(it) && !it.startsWith('test/e2e'))
+  const quick = readTagged().filter((it) => it.rule === rule && commandOf(it.file) === 'npm test')
+  const files = new Set([PROBES, ...quick.map(({ file }) => file)])
   const { stdout } = await execa({
     cwd: root,
     reject: false,
     env: { VOUCHERCTL_DEVIATION: id, VOUCHERCTL_TEST_EXTENT: '' },
-  })`${process.execPath} node_modules/vitest/vitest.mjs run --project quick --tags-filter ${rule} --reporter json ${[PROBES, ...quick]}`
+  })`${process.execPath} node_modules/vitest/vitest.mjs run --project quick --project isolated --tags-filter ${rule} --reporter json ${[...files]}`
   const { testResults }: Report = JSON.parse(stdout.slice(stdout.indexOf('{"numTotal')))
   const tests = testResults.flatMap(({ assertionResults }) => assertionResults)
   return tests.flatMap(({ status, title }) => (status === 'failed' ? [title] : []))

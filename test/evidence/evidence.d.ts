@@ -8,6 +8,5 @@ export interface Probes {
   readonly hasDeviant: boolean
 }
 
-export const INTRODUCTION: string
 export function readEvidence(probes: readonly Probes[], tagged?: readonly Tagged[]): Evidence
 export function documentOf(evidence: Evidence): string

@@ -8,7 +8,7 @@ import { readRules } from './rules.js'
 const read = (/** @type {string} */ path) => readFileSync(join(root, path), 'utf8')
 
 /** The beginning of the document, with a table of what can be validated. */
-export const INTRODUCTION = 'src/contract/EVIDENCE.md'
+const INTRODUCTION = 'src/contract/EVIDENCE.md'
 const VALIDATION = /^\| (.+) \| (yes|no|with conditions) \| (.+) \|$/gm
 
 const kindOf = (/** @type {string} */ file) =>

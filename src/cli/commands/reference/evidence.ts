@@ -31,10 +31,11 @@ export interface Evidence {
 
 const states = { proven: 'proven', unknown: 'unknown: nobody has planted a mistake', not_proven: 'not proven' }
 
+const lineOf = ({ kind, name, file }: RuleEvidence['proofs'][number]) => `- ${kind === 'test' ? file : kind}: ${name}`
+
 function textOf({ id, origin, sentence, evidence, reason, proofs }: RuleEvidence): string {
-  const lines = proofs.map(({ kind, name, file }) => `- ${kind === 'test' ? file : kind}: ${name}`)
   const byCommand = [...new Set(proofs.map((it) => it.command))].map((command) =>
-    [`\`${command}\` runs:`, ...lines.filter((_line, at) => proofs[at]?.command === command)].join('\n'),
+    [`\`${command}\` runs:`, ...proofs.filter((it) => it.command === command).map(lineOf)].join('\n'),
   )
   const head = `${id}, ${origin}, ${states[evidence]}${reason === null ? '' : `: ${reason}`}`
   return [head, sentence, ...byCommand].join('\n\n')
@@ -52,16 +53,19 @@ export const evidence = leaf({
     `voucherctl evidence --jq '.rules[] | select(.evidence != "proven") | .id'`,
   ],
   run: async ({ host, output }, { positional }) => {
+    const page = async (text: string) => {
+      await output.page(wrapMarkdown(text.trimEnd(), output.width))
+      return { ok: true, printed: true } as const
+    }
+    if (positional === undefined && output.isForPeople) return page(host.document('dist/evidence.md'))
     const all: Evidence = JSON.parse(host.document('dist/evidence.json'))
-    const rules = all.rules.filter(({ id }) => positional === undefined || `${id}/`.startsWith(`${positional}/`))
-    if (positional !== undefined && rules.length === 0) {
+    if (positional === undefined) return { ok: true, data: all }
+    const rules = all.rules.filter(({ id }) => `${id}/`.startsWith(`${positional}/`))
+    if (rules.length === 0) {
       const known = all.rules.flatMap(({ id }) => [id, id.slice(0, id.indexOf('/'))])
       const hint = didYouMean(positional, known, 'All rules: `voucherctl help rules`.')
       return usage(`There is no rule '${positional}'.`, hint)
     }
-    if (!output.isForPeople) return { ok: true, data: { ...all, rules } }
-    const text = positional === undefined ? host.document('dist/evidence.md') : rules.map(textOf).join('\n\n\n')
-    await output.page(wrapMarkdown(text.trimEnd(), output.width))
-    return { ok: true, printed: true }
+    return output.isForPeople ? page(rules.map(textOf).join('\n\n\n')) : { ok: true, data: { ...all, rules } }
   },
 })
